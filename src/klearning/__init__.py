@@ -1,0 +1,42 @@
+"""klearning: Bayesian reinforcement learning that explores on purpose.
+
+The whole public surface, in the order in which data flow: worlds make an MDP; a Prior and what was seen
+make a Belief; `solve` turns a Belief into a Plan; `run` lets an agent learn in a world.
+"""
+
+from klearning.agents import KLearning
+from klearning.beliefs import Belief, Beta, Dirichlet, Episode, Gaussian, Known, Prior
+from klearning.cone import solve_cone
+from klearning.mdp import MDP, Solution, evaluate, optimal
+from klearning.simulate import Agent, Runs, run
+from klearning.temperature import Plan, Schedule, schedule, solve
+from klearning.worlds import bandit, deep_sea, random_mdp, river_swim
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "MDP",
+    "Agent",
+    "Belief",
+    "Beta",
+    "Dirichlet",
+    "Episode",
+    "Gaussian",
+    "KLearning",
+    "Known",
+    "Plan",
+    "Prior",
+    "Runs",
+    "Schedule",
+    "Solution",
+    "bandit",
+    "deep_sea",
+    "evaluate",
+    "optimal",
+    "random_mdp",
+    "river_swim",
+    "run",
+    "schedule",
+    "solve",
+    "solve_cone",
+]

@@ -1,0 +1,109 @@
+"""K-learning (O'Donoghue, 2021, algorithm a-klearning).
+
+For episode t = 1, 2, …:
+
+    τ_t  by the schedule (e-betat), or the minimiser of the convex program (e-cvx-opt-prob)
+    K_l(s,a) = m(s,a) + c(s,a)/τ_t + Σ_s' P̄(s'|s,a) τ_t log Σ_a' exp(K_{l+1}(s',a')/τ_t)       (e-bellmanop)
+    follow π_l(a|s) ∝ exp(K_l(s,a)/τ_t)                                                      (e-policy)
+    condition m, c, P̄ on what was seen
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from klearning import checks
+from klearning.beliefs import Belief, Episode, Posterior, learn
+from klearning.bellman import Soft, soft_arrays
+from klearning.bonuses import Bonus, bonus_for, fill, refresh
+from klearning.compiled import Floats, kernel
+from klearning.simulate import Task, play
+from klearning.temperature import Temperature, at_optimum, at_temperature, scheduled
+
+OPTIMAL, SCHEDULE, FIXED = range(3)
+
+
+class Rule(NamedTuple):
+    """How τ is chosen: by which rule, to what tolerance, or which number."""
+
+    kind: int
+    tolerance: float
+    tau: float
+
+
+class Memory(NamedTuple):
+    """What the agent carries from one episode to the next; all arrays but τ are changed in place."""
+
+    posterior: Posterior
+    bonus: Bonus
+    c: Floats
+    tau: float
+    policy: Floats
+    work: Soft
+
+
+@kernel
+def plan(memory: Memory, rule: Rule, t: int) -> Temperature:
+    """Choose τ_t, solve for K, and write the policy of episode t = 0, 1, …"""
+    p, c, policy, work = memory.posterior, memory.c, memory.policy, memory.work
+    if rule.kind == OPTIMAL:
+        return at_optimum(p.model, c, memory.tau, rule.tolerance, policy, work)
+    tau = scheduled(memory.bonus, p, c, t + 1) if rule.kind == SCHEDULE else rule.tau
+    return at_temperature(p.model, c, tau, policy, work)
+
+
+@kernel
+def update(memory: Memory, tau: float, episode: Episode) -> Memory:
+    """Condition on one episode; τ is where the next solve begins."""
+    p = learn(memory.posterior, episode)
+    refresh(memory.bonus, p, episode, memory.c)
+    return Memory(p, memory.bonus, memory.c, tau, memory.policy, memory.work)
+
+
+@kernel
+def episodes(memory: Memory, rule: Rule, task: Task, first: int, count: int) -> Memory:
+    for t in range(first, first + count):
+        found = plan(memory, rule, t)
+        play(task, memory.policy, t)
+        memory = update(memory, found.tau, task.episode)
+        log = task.log.diagnostics
+        log[0, t], log[1, t], log[2, t], log[3, t] = found.tau, found.bound, found.gap, found.sweeps
+    return memory
+
+
+@dataclass(frozen=True)
+class KLearning:
+    """K-learning with temperature "optimal", "schedule" or a number, and bonus "reward", "sharp" or "paper".
+
+    ``tolerance`` is the duality gap, relative to the optimism f − J, at which the search for τ stops.
+    """
+
+    temperature: str | float = "optimal"
+    bonus: str = "reward"
+    tolerance: float = 1e-6
+
+    diagnostics: ClassVar[tuple[str, ...]] = ("temperature", "bound", "gap", "sweeps")
+
+    def __post_init__(self) -> None:
+        if isinstance(self.temperature, str):
+            checks.choice("temperature", self.temperature, ["optimal", "schedule"])
+        else:
+            checks.number("temperature", self.temperature, 0.0, above=True)
+        checks.choice("bonus", self.bonus, ["paper", "sharp", "reward"])
+        checks.number("tolerance", self.tolerance, 0.0, 1.0, above=True)
+
+    def rule(self) -> Rule:
+        kinds = {"optimal": OPTIMAL, "schedule": SCHEDULE}
+        if isinstance(self.temperature, str):
+            return Rule(kinds[self.temperature], self.tolerance, 0.0)
+        return Rule(FIXED, self.tolerance, float(self.temperature))
+
+    def begin(self, belief: Belief) -> Memory:
+        posterior, bonus = belief.posterior(), bonus_for(belief, self.bonus)
+        c = np.zeros_like(posterior.variance)
+        fill(bonus, posterior, c)
+        return Memory(posterior, bonus, c, 0.0, np.zeros_like(c), soft_arrays(belief.layers, belief.actions))
+
+    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
+        return episodes(memory, self.rule(), task, first, count)

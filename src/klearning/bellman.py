@@ -1,0 +1,289 @@
+"""The Bellman sweeps: hard (e-bellman_q), for a policy (e-bell-pol), optimistic (e-bellmanop).
+
+All of them read one record, `Model`: rewards and transition rows of (a, s), either the truth or a
+posterior mean. In the latter every row may hold, besides what was seen, a prior mass spread evenly
+over the next layer, so that
+
+    Σ_s' P(s'|s,a) V(s')  =  scale(s,a) · (mass · mean of V over layer l+1  +  Σ_seen weight(s') V(s'))
+
+costs one mean a layer and one term a distinct transition, never |S_l|·A·|S_{l+1}|.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from klearning.compiled import Floats, Ints, index, kernel
+from klearning.elementary import exp_negative, log1p_unit
+from klearning.rows import Rows
+
+
+class Model(NamedTuple):
+    """Rewards and transitions of an MDP, true or expected; axes (action, state)."""
+
+    layers: Ints  # layer l holds the states layers[l] .. layers[l+1]-1
+    initial: Floats  # ρ over the first layer
+    reward: Floats
+    scale: Floats
+    mass: float
+    rows: Rows
+
+
+@kernel(inline=True, reorder=True)
+def spread_evenly(model: Model, l: int, V: Floats) -> float:
+    """mass · mean of V over layer l+1; zero behind the last layer."""
+    if l + 2 >= model.layers.size or model.mass == 0.0:
+        return 0.0
+    low, high = index(model.layers[l + 1]), index(model.layers[l + 2])
+    total = 0.0
+    for s in range(low, high):
+        total += V[s]
+    return model.mass * total / (high - low)
+
+
+@kernel(inline=True)
+def expectation(model: Model, l: int, a: int, V: Floats, out: Floats) -> None:
+    """out(i) = Σ_s' P(s'|s,a) V(s') for the states s of layer l, i counting from its first."""
+    low, high = index(model.layers[l]), index(model.layers[l + 1])
+    start, length, scale = model.rows.start[a], model.rows.length[a], model.scale[a]
+    succ, weight = model.rows.succ, model.rows.weight
+    even = spread_evenly(model, l, V)
+    for s in range(low, high):
+        total = even
+        first = index(start[s])
+        for e in range(first, first + index(length[s])):
+            total += weight[e] * V[index(succ[e])]
+        out[s - low] = scale[s] * total
+
+
+@kernel
+def at_start(model: Model, V: Floats) -> float:
+    """E_{s∼ρ} V_1(s)."""
+    total = 0.0
+    for s in range(model.initial.size):
+        total += model.initial[s] * V[s]
+    return total
+
+
+@kernel
+def action_values(model: Model, reward: Floats, l: int, V: Floats, Q: Floats) -> None:
+    """Q_l(s,a) = reward(s,a) + Σ_s' P(s'|s,a) V_{l+1}(s')."""
+    low, high = model.layers[l], model.layers[l + 1]
+    for a in range(reward.shape[0]):
+        Q_a, r_a = Q[a][low:high], reward[a][low:high]
+        expectation(model, l, a, V, Q_a)
+        for i in range(high - low):
+            Q_a[i] += r_a[i]
+
+
+@kernel
+def hard_sweep(model: Model, reward: Floats, Q: Floats, V: Floats) -> float:
+    """Q* and V* (e-bellman_q); returns E_ρ V_1."""
+    for l in range(model.layers.size - 2, -1, -1):
+        action_values(model, reward, l, V, Q)
+        for s in range(model.layers[l], model.layers[l + 1]):
+            best = Q[0, s]
+            for a in range(1, reward.shape[0]):
+                best = max(best, Q[a, s])
+            V[s] = best
+    return at_start(model, V)
+
+
+@kernel
+def greedy(Q: Floats, policy: Floats) -> None:
+    """The policy that is uniform over the maximisers of Q."""
+    actions = Q.shape[0]
+    for s in range(Q.shape[1]):
+        best, ties = Q[0, s], 0
+        for a in range(1, actions):
+            best = max(best, Q[a, s])
+        for a in range(actions):
+            ties += Q[a, s] == best
+        for a in range(actions):
+            policy[a, s] = 1.0 / ties if Q[a, s] == best else 0.0
+
+
+@kernel
+def policy_sweep(model: Model, reward: Floats, policy: Floats, V: Floats, scratch: Floats) -> float:
+    """V^π (e-bell-pol); returns J^π = E_ρ V_1^π."""
+    for l in range(model.layers.size - 2, -1, -1):
+        low, high = index(model.layers[l]), index(model.layers[l + 1])
+        for a in range(index(reward.shape[0])):
+            expectation(model, l, a, V, scratch)
+            if a == 0:
+                for s in range(low, high):
+                    V[s] = policy[a, s] * (reward[a, s] + scratch[s - low])
+            else:
+                for s in range(low, high):
+                    V[s] += policy[a, s] * (reward[a, s] + scratch[s - low])
+    return at_start(model, V)
+
+
+@kernel
+def occupancy_sweep(model: Model, policy: Floats, occupancy: Floats) -> None:
+    """λ_l(s,a), the chance of being in s and taking a: the recursion under e-cvx-dual, forwards."""
+    actions, states = policy.shape
+    layers, rows = model.layers, model.rows
+    reached = np.zeros(states)
+    reached[: model.initial.size] = model.initial
+    for l in range(layers.size - 1):
+        even = 0.0
+        for a in range(actions):
+            for s in range(layers[l], layers[l + 1]):
+                flow = reached[s] * policy[a, s]
+                occupancy[a, s] = flow
+                flow *= model.scale[a, s]
+                even += flow * model.mass
+                for e in range(rows.start[a, s], rows.start[a, s] + rows.length[a, s]):
+                    reached[rows.succ[e]] += flow * rows.weight[e]
+        if l + 2 < layers.size:
+            low, high = layers[l + 1], layers[l + 2]
+            for s in range(low, high):
+                reached[s] += even / (high - low)
+
+
+LANES = 8  # states are folded this many at a time: layers begin at multiples of it
+
+
+class Soft(NamedTuple):
+    """What one optimistic sweep leaves behind. Layer l is at ``at[l] : at[l+1]``, padded to whole lanes."""
+
+    at: Ints
+    V: Floats  # soft value (e-soft-value)
+    H: Floats  # entropy of the policy from here on
+    C: Floats  # uncertainty c collected from here on
+    D: Floats  # second derivative of V in τ
+    share: Floats  # (A, ·): probability of action a among actions 0..a
+    K_a: Floats  # one action's candidates for the four, one layer wide
+    H_a: Floats
+    C_a: Floats
+    D_a: Floats
+
+
+def soft_arrays(layers: Ints, actions: int) -> Soft:
+    lanes = -(-np.diff(layers) // LANES) * LANES
+    at = np.concatenate([[0], np.cumsum(lanes)])
+    size, width = int(at[-1]), int(lanes.max())
+    V, H, C, D = np.zeros((4, size))
+    K_a, H_a, C_a, D_a = np.zeros((4, width))
+    return Soft(at, V, H, C, D, np.zeros((actions, size)), K_a, H_a, C_a, D_a)
+
+
+@kernel
+def without_padding(layers: Ints, at: Ints, padded: Floats, out: Floats) -> None:
+    """The states of every layer of ``padded``, without the lanes between the layers."""
+    for l in range(layers.size - 1):
+        for s in range(layers[l], layers[l + 1]):
+            out[s] = padded[at[l] + s - layers[l]]
+
+
+class Even(NamedTuple):
+    """What `spread_evenly` makes of V, H, C and D of the next layer."""
+
+    V: float
+    H: float
+    C: float
+    D: float
+
+
+@kernel(inline=True, reorder=True)
+def spread_all_evenly(model: Model, l: int, W: Soft) -> Even:
+    if l + 2 >= model.layers.size or model.mass == 0.0:
+        return Even(0.0, 0.0, 0.0, 0.0)
+    states = model.layers[l + 2] - model.layers[l + 1]
+    low, high = index(W.at[l + 1]), index(W.at[l + 1] + states)
+    V = H = C = D = 0.0
+    for i in range(low, high):
+        V += W.V[i]
+        H += W.H[i]
+        C += W.C[i]
+        D += W.D[i]
+    q = model.mass / states
+    return Even(q * V, q * H, q * C, q * D)
+
+
+@kernel(inline=True)
+def backup(
+    model: Model, c: Floats, tau: float, l: int, a: int, even: Even, W: Soft,
+    K: Floats, H: Floats, C: Floats, D: Floats, at: int,
+) -> None:  # fmt: skip
+    """One action's K, and its parts, for the states of layer l, written from position ``at`` on:
+
+    K = m + c/τ + P̄V      H = P̄H      C = c + P̄C      D = K″ = 2c/τ³ + P̄V″
+    """
+    low, high = index(model.layers[l]), index(model.layers[l + 1])
+    here, below = index(at) - low, index(W.at[l + 1]) - high  # from a state's number to its place
+    start, length, succ, weight = model.rows.start[a], model.rows.length[a], model.rows.succ, model.rows.weight
+    m, scale, c_a = model.reward[a], model.scale[a], c[a]
+    once, thrice = 1.0 / tau, 2.0 / (tau * tau * tau)
+    for s in range(low, high):
+        V_next, H_next, C_next, D_next = even.V, even.H, even.C, even.D
+        first = index(start[s])
+        for e in range(first, first + index(length[s])):
+            y, w = index(succ[e]) + below, weight[e]
+            V_next += w * W.V[y]
+            H_next += w * W.H[y]
+            C_next += w * W.C[y]
+            D_next += w * W.D[y]
+        q, c_s, m_s, i = scale[s], c_a[s], m[s], s + here
+        K[i] = m_s + c_s * once + q * V_next
+        H[i] = q * H_next
+        C[i] = c_s + q * C_next
+        D[i] = c_s * thrice + q * D_next
+
+
+@kernel(inline=True)
+def fold(tau: float, W: Soft, l: int, a: int) -> None:
+    """Add one more action to a soft maximum, and to everything averaged under its policy:
+
+    V ← τ log(exp(V/τ) + exp(K/τ))   with p = exp(K/τ) / (exp(V/τ) + exp(K/τ)) the new action's share
+    V″ ← V″ + p (K″ − V″) + p(1−p) (slope difference)² / τ
+
+    where the slope of an action is K′ − K/τ and K′ = H − C/τ².
+    """
+    V, H, C, D, share = W.V, W.H, W.C, W.D, W.share[a]
+    K_a, H_a, C_a, D_a = W.K_a, W.H_a, W.C_a, W.D_a
+    low, high = index(W.at[l]), index(W.at[l + 1])
+    once = 1.0 / tau
+    for s in range(low, high):
+        i = s - low
+        d = K_a[i] - V[s]
+        gap = abs(d) * once
+        e = exp_negative(-gap)
+        major = 1.0 / (1.0 + e)
+        minor = e * major
+        p = major if d > 0.0 else minor
+        log_term = log1p_unit(e)
+        dH, dC = H_a[i] - H[s], C_a[i] - C[s]
+        slope = dH - dC * once * once - d * once
+        V[s] = (K_a[i] if d > 0.0 else V[s]) + tau * log_term
+        H[s] += p * dH + log_term + gap * minor
+        C[s] += p * dC
+        D[s] += p * (D_a[i] - D[s]) + minor * major * slope * slope * once
+        share[s] = p
+
+
+@kernel
+def soft_sweep(model: Model, c: Floats, tau: float, W: Soft) -> tuple[float, float, float, float]:
+    """The optimistic Bellman equation at one τ > 0. Returns f, H̄, C̄ and f″ at the start:
+
+    f(τ) = E_ρ V_1,   f′ = H̄ − C̄/τ²,   and f = J + τH̄ + C̄/τ with J the mean return of the policy.
+    """
+    for l in range(model.layers.size - 2, -1, -1):
+        even = spread_all_evenly(model, l, W)
+        backup(model, c, tau, l, 0, even, W, W.V, W.H, W.C, W.D, W.at[l])
+        for a in range(1, model.reward.shape[0]):
+            backup(model, c, tau, l, a, even, W, W.K_a, W.H_a, W.C_a, W.D_a, 0)
+            fold(tau, W, l, a)
+    return at_start(model, W.V), at_start(model, W.H), at_start(model, W.C), at_start(model, W.D)
+
+
+@kernel
+def boltzmann(layers: Ints, W: Soft, policy: Floats) -> None:
+    """π(a|s) ∝ exp(K(s,a)/τ) (e-policy) from the shares: π(a) = share(a) · Π_{b>a} (1 − share(b))."""
+    policy[0] = 1.0
+    for a in range(1, policy.shape[0]):
+        without_padding(layers, W.at, W.share[a], policy[a])
+        for b in range(a):
+            for s in range(policy.shape[1]):
+                policy[b, s] *= 1.0 - policy[a, s]

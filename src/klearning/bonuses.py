@@ -1,0 +1,78 @@
+"""c(s,a): half the epistemic variance proxy of a state and action, in three versions.
+
+| name     | c(s,a)                                         | standing                                    |
+|----------|------------------------------------------------|---------------------------------------------|
+| `paper`  | (σ² + (L−l)²) / (2 (n∨1))                      | e-bellmanop as printed                      |
+| `sharp`  | ½ [Var(μ|data) + ρ_l² / (4 (α0 + n + 1))]      | an upper bound; ρ_l bounds the span of V*   |
+| `reward` | ½ Var(μ|data)                                  | exact when P is known, else a heuristic     |
+
+All that distinguishes one version of K-learning from another is this array; the sweep adds c/τ and
+knows nothing else.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from klearning import checks
+from klearning.beliefs import Belief, Episode, Posterior
+from klearning.compiled import Floats, kernel
+
+PAPER, SHARP, REWARD = range(3)
+BONUSES = {"paper": PAPER, "sharp": SHARP, "reward": REWARD}
+
+
+class Bonus(NamedTuple):
+    """A version of c, and by layer the squared span that its transition part is worth."""
+
+    version: int
+    spread: Floats
+
+
+def bonus_for(belief: Belief, name: str) -> Bonus:
+    version = BONUSES[checks.choice("bonus", name, BONUSES)]
+    left = np.arange(belief.horizon - 1, -1, -1.0)
+    spans = {PAPER: left, SHARP: belief.prior.spans(belief.horizon), REWARD: 0.0 * left}[version]
+    if version == SHARP and not belief.transitions.learns:
+        spans = 0.0 * left
+    return Bonus(version, spans**2)
+
+
+@kernel
+def half_variance(bonus: Bonus, p: Posterior, l: int, a: int, s: int) -> float:
+    """c(s,a) of a state in layer l."""
+    n = p.visits[a, s]
+    if bonus.version == PAPER:
+        return 0.5 * (p.prior.noise + bonus.spread[l]) / max(n, 1.0)
+    return 0.5 * (p.variance[a, s] + bonus.spread[l] / (4.0 * (p.total + n + 1.0)))
+
+
+@kernel
+def fill(bonus: Bonus, p: Posterior, c: Floats) -> None:
+    """c everywhere."""
+    layers = p.model.layers
+    for l in range(layers.size - 1):
+        for a in range(c.shape[0]):
+            for s in range(layers[l], layers[l + 1]):
+                c[a, s] = half_variance(bonus, p, l, a, s)
+
+
+@kernel
+def refresh(bonus: Bonus, p: Posterior, episode: Episode, c: Floats) -> None:
+    """c where an episode has passed; elsewhere it is unchanged."""
+    for l in range(episode.states.size):
+        s, a = episode.states[l], episode.actions[l]
+        c[a, s] = half_variance(bonus, p, l, a, s)
+
+
+@kernel
+def largest_numerator(bonus: Bonus, p: Posterior, c: Floats) -> float:
+    """B of the schedule: σ² + L² as printed, else the largest 2c·(n∨1)."""
+    if bonus.version == PAPER:
+        horizon = p.model.layers.size - 1
+        return p.prior.noise + horizon * horizon
+    largest = 0.0
+    for a in range(c.shape[0]):
+        for s in range(c.shape[1]):
+            largest = max(largest, 2.0 * c[a, s] * max(p.visits[a, s], 1.0))
+    return largest

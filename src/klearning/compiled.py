@@ -1,0 +1,94 @@
+"""How the kernels are compiled: one decorator, one cache folder.
+
+A compiled function is cached on disk together with everything it calls, but Numba looks only at
+the function's own file to decide whether the cached copy is still good. The folder is therefore
+named after the sources of the whole package: edit any of them and everything is compiled afresh.
+"""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+index = np.uint64  # an unsigned index needs no check for negative ones, which would keep loops from vectorising
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _sources_digest() -> str:
+    digest = hashlib.sha256(numba.__version__.encode())
+    root = Path(__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache_folder() -> Path:
+    asked = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    return Path(asked or Path.home() / ".cache") / "klearning" / _sources_digest()
+
+
+CACHE = _cache_folder()
+
+
+@overload
+def kernel(function: Function) -> Function: ...
+@overload
+def kernel(*, inline: bool = False, reorder: bool = False) -> Callable[[Function], Function]: ...
+def kernel(function: Any = None, *, inline: bool = False, reorder: bool = False) -> Any:
+    """Compile a function: no GIL, cached on disk, IEEE semantics except that a*b+c may be fused.
+
+    ``inline`` copies it into its callers (a record of arrays is passed as some hundred words otherwise);
+    ``reorder`` lets sums be taken in any order, the same one every time.
+    """
+    if function is None:
+        return lambda f: _compile(f, inline, reorder)
+    return _compile(function, inline, reorder)
+
+
+def _compile(function: Function, inline: bool, reorder: bool) -> Function:
+    fused = {"contract", "nsz"}
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(CACHE)
+    try:
+        compiled: Function = numba.njit(
+            function,
+            nogil=True,
+            cache=True,
+            error_model="numpy",
+            fastmath=fused | {"reassoc"} if reorder else fused,
+            forceinline=inline,
+        )
+    finally:
+        numba.config.CACHE_DIR = before
+    return compiled
+
+
+_announced = False
+
+
+def announce_compilation() -> None:
+    """Say, once, that the first run on this machine compiles; drop caches of sources long gone."""
+    global _announced
+    if _announced or (CACHE.exists() and any(CACHE.rglob("*.nbi"))):
+        return
+    _announced = True
+    print("klearning: compiling its kernels, once on this machine (under a minute) ...", file=sys.stderr)
+    with contextlib.suppress(OSError):
+        CACHE.mkdir(parents=True, exist_ok=True)
+        for old in CACHE.parent.iterdir():
+            if old != CACHE and time.time() - old.stat().st_mtime > 7 * 86400:
+                shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,200 @@
+"""MDP: the tuple {S, A, R, P, L, ρ}, with states numbered through all layers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from klearning import checks
+from klearning.bellman import Model, action_values, greedy, hard_sweep, occupancy_sweep, policy_sweep
+from klearning.compiled import Floats, Ints, announce_compilation
+from klearning.rows import Rows, rows_from_layers, rows_to_layers
+
+Layers = list[Floats]  # one array a layer; axes state, action, next state
+
+
+def split(table: Floats, layers: Ints) -> Layers:
+    """A kernel's array, (A, S) or (S,), as one (S_l, A) or (S_l,) array a layer."""
+    return [table.T[low:high].copy() for low, high in pairwise(layers)]
+
+
+def join(field: str, blocks: Any, layers: Ints, actions: int, check: Any = checks.array) -> Floats:
+    """The inverse of `split` for tables: an (A, S) array from (S_l, A) blocks or one (S, A) table."""
+    if isinstance(blocks, np.ndarray) and blocks.ndim == 2:
+        return np.ascontiguousarray(check(field, blocks, (int(layers[-1]), actions)).T)
+    blocks = checks.layered(field, blocks, len(layers) - 1)
+    widths = np.diff(layers)
+    parts = [check(f"{field}[{l}]", block, (int(widths[l]), actions)) for l, block in enumerate(blocks)]
+    return np.ascontiguousarray(np.concatenate(parts).T)
+
+
+@dataclass(frozen=True, eq=False)
+class MDP:
+    """A finite-horizon MDP.
+
+    ``noise`` is the standard deviation of Gaussian reward noise, or ``"bernoulli"`` where a reward is
+    a coin flip. ``goal`` names the (state, action) that counts as reaching the goal, where there is one.
+    """
+
+    layers: Ints
+    reward: Floats  # (A, S) means, the kernels' order; `rewards` gives (S_l, A)
+    rows: Rows
+    initial: Floats
+    noise: float | str = 0.0
+    goal: tuple[int, int] | None = None
+    name: str = "mdp"
+
+    @classmethod
+    def from_layers(
+        cls,
+        rewards: Sequence[ArrayLike],
+        transitions: Sequence[ArrayLike],
+        initial: ArrayLike,
+        noise: float | str = 0.0,
+        *,
+        goal: tuple[int, int] | None = None,
+        name: str = "mdp",
+    ) -> "MDP":
+        """From lists per layer: rewards (S_l, A), transitions (S_l, A, S_{l+1}) for l < L, initial (S_1,)."""
+        if not isinstance(rewards, Sequence | np.ndarray) or len(rewards) == 0:
+            raise ValueError("rewards is empty: give one (S_l, A) array per layer, horizon at least 1")
+        first = checks.array("rewards[0]", rewards[0], (None, None))
+        actions = first.shape[1]
+        blocks = [checks.array(f"rewards[{l}]", r, (None, actions)) for l, r in enumerate(rewards)]
+        widths = [b.shape[0] for b in blocks]
+        if actions == 0 or 0 in widths:
+            raise ValueError("rewards has a layer without states or actions: every layer needs at least one of each")
+        layers = checks.offsets(widths)
+        rows = transition_rows("transitions", transitions, layers, actions)
+        start = checks.distributions("initial", initial, (widths[0],))
+        reward = np.ascontiguousarray(np.concatenate(blocks).T)
+        return cls(layers, reward, rows, start, _check_noise(noise, reward), _check_goal(goal, reward), name)
+
+    @classmethod
+    def from_stationary(
+        cls,
+        rewards: ArrayLike,
+        transitions: ArrayLike,
+        initial: ArrayLike,
+        horizon: int,
+        noise: float | str = 0.0,
+        *,
+        name: str = "mdp",
+    ) -> "MDP":
+        """From one model for all steps: rewards (S, A), transitions (S, A, S), initial (S,), and a horizon."""
+        horizon = checks.whole("horizon", horizon)
+        r = checks.array("rewards", rewards, (None, None))
+        states, actions = r.shape
+        p = checks.distributions("transitions", transitions, (states, actions, states))
+        return cls.from_layers([r] * horizon, [p] * (horizon - 1), initial, noise, name=name)
+
+    @property
+    def horizon(self) -> int:
+        """L."""
+        return len(self.layers) - 1
+
+    @property
+    def states(self) -> int:
+        """S, over all layers."""
+        return int(self.layers[-1])
+
+    @property
+    def actions(self) -> int:
+        """A."""
+        return self.reward.shape[0]
+
+    @property
+    def widths(self) -> list[int]:
+        """|S_l| of each layer."""
+        return [int(n) for n in np.diff(self.layers)]
+
+    @property
+    def rewards(self) -> Layers:
+        """Mean rewards (S_l, A)."""
+        return split(self.reward, self.layers)
+
+    @property
+    def transitions(self) -> Layers:
+        """Transition probabilities (S_l, A, S_{l+1}), l < L, as dense arrays."""
+        return rows_to_layers(self.rows, self.layers)
+
+    @property
+    def model(self) -> Model:
+        """What the sweeps read."""
+        return Model(self.layers, self.initial, self.reward, np.ones_like(self.reward), 0.0, self.rows)
+
+    def __repr__(self) -> str:
+        return f"MDP({self.name!r}, horizon={self.horizon}, states={self.states}, actions={self.actions})"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Exact values of a policy: ``value`` is E_ρ V_1, the rest one array a layer."""
+
+    value: float
+    values: Layers
+    q_values: Layers
+    policy: Layers
+    occupancy: Layers
+
+
+def optimal(mdp: MDP) -> Solution:
+    """Q*, V* (e-bellman_q) and an optimal policy, uniform over ties."""
+    announce_compilation()
+    Q, V = np.zeros_like(mdp.reward), np.zeros(mdp.states)
+    value = hard_sweep(mdp.model, mdp.reward, Q, V)
+    policy = np.zeros_like(Q)
+    greedy(Q, policy)
+    return _solution(mdp, value, V, Q, policy)
+
+
+def evaluate(mdp: MDP, policy: Any) -> Solution:
+    """Q^π and V^π (e-bell-pol) of a policy given as (S_l, A) arrays or one (S, A) table."""
+    announce_compilation()
+    table = join("policy", policy, mdp.layers, mdp.actions, checks.distributions)
+    V = np.zeros(mdp.states)
+    value = policy_sweep(mdp.model, mdp.reward, table, V, np.zeros(max(mdp.widths)))
+    Q = all_action_values(mdp.model, mdp.reward, V)
+    return _solution(mdp, value, V, Q, table)
+
+
+def all_action_values(model: Model, reward: Floats, V: Floats) -> Floats:
+    """Q of every layer from V of the next."""
+    Q = np.zeros_like(reward)
+    for l in range(len(model.layers) - 1):
+        action_values(model, reward, l, V, Q)
+    return Q
+
+
+def _solution(mdp: MDP, value: float, V: Floats, Q: Floats, policy: Floats) -> Solution:
+    occupancy = np.zeros_like(policy)
+    occupancy_sweep(mdp.model, policy, occupancy)
+    return Solution(value, *(split(x, mdp.layers) for x in (V, Q, policy, occupancy)))
+
+
+def transition_rows(field: str, blocks: Any, layers: Ints, actions: int) -> Rows:
+    """Rows of checked transition probabilities (S_l, A, S_{l+1}), l < L."""
+    widths = [int(n) for n in np.diff(layers)]
+    blocks = checks.layered(field, blocks, len(widths) - 1) if len(widths) > 1 else []
+    checked = [
+        checks.distributions(f"{field}[{l}]", p, (widths[l], actions, widths[l + 1])) for l, p in enumerate(blocks)
+    ]
+    return rows_from_layers(layers, actions, checked)
+
+
+def _check_noise(noise: float | str, reward: Floats) -> float | str:
+    if not isinstance(noise, str):
+        return checks.number("noise", noise, 0.0)
+    checks.choice("noise", noise, ["bernoulli"])
+    if reward.min() < 0.0 or reward.max() > 1.0:
+        raise ValueError("noise='bernoulli' with rewards outside [0, 1]: mean rewards must be probabilities")
+    return noise
+
+
+def _check_goal(goal: tuple[int, int] | None, reward: Floats) -> tuple[int, int] | None:
+    if goal is not None and not (0 <= goal[0] < reward.shape[1] and 0 <= goal[1] < reward.shape[0]):
+        raise ValueError(f"goal={goal!r} is no (state, action): give indices below {reward.T.shape}")
+    return goal

@@ -1,0 +1,216 @@
+"""Choosing τ: by the schedule (e-betat), or by the convex program (e-cvx-opt-prob) in one dimension.
+
+For fixed τ the smallest feasible K is the backward recursion, so the program is the minimum over τ of
+the convex f(τ) = E_ρ V_1. One sweep gives f, f′, f″ and, with H̄ and C̄ the entropy and the uncertainty
+that the policy expects to collect, the dual value J + 2√(H̄C̄) at its own occupancy. Hence
+
+    f′ = H̄ − C̄/τ²        duality gap = (√(τH̄) − √(C̄/τ))²
+
+and every solve carries its own certificate.
+"""
+
+from dataclasses import dataclass
+from math import isfinite, isinf
+from typing import NamedTuple
+
+import numpy as np
+
+from klearning import checks
+from klearning.beliefs import Belief, Posterior
+from klearning.bellman import (
+    Model,
+    Soft,
+    boltzmann,
+    greedy,
+    hard_sweep,
+    occupancy_sweep,
+    policy_sweep,
+    soft_arrays,
+    soft_sweep,
+    without_padding,
+)
+from klearning.bonuses import Bonus, bonus_for, fill, largest_numerator
+from klearning.compiled import Floats, kernel
+from klearning.mdp import Layers, all_action_values, split
+
+MOST_SWEEPS = 200
+LONGEST_STEP = 3.0  # in log τ
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The temperature of episode ``t`` = 1, 2, … by the schedule (e-betat)."""
+
+    t: int
+
+
+def schedule(t: int) -> Schedule:
+    """τ_t = √(B·S·A (1 + log t) / (4 L t log A)), B the largest numerator of the bonus, for episode t = 1, 2, …"""
+    return Schedule(checks.whole("t", t))
+
+
+@kernel
+def scheduled(bonus: Bonus, p: Posterior, c: Floats, t: int) -> float:
+    """e-betat; infinite where there is but one action."""
+    actions, states = c.shape
+    if actions == 1:
+        return np.inf
+    horizon = p.model.layers.size - 1
+    B = largest_numerator(bonus, p, c)
+    return np.sqrt(B * states * actions * (1.0 + np.log(t)) / (4.0 * horizon * t * np.log(actions)))
+
+
+class Temperature(NamedTuple):
+    """A temperature, the bound f(τ) there, the certified gap, and the sweeps it took."""
+
+    tau: float
+    bound: float
+    gap: float
+    sweeps: int
+
+
+@kernel
+def duality_gap(tau: float, H: float, C: float) -> float:
+    return (np.sqrt(tau * H) - np.sqrt(C / tau)) ** 2
+
+
+@kernel
+def first_guess(model: Model, c: Floats, W: Soft) -> float:
+    """τ = √(C_u / (L log A)), C_u collected by the uniform policy; zero where nothing is uncertain."""
+    actions = c.shape[0]
+    uniform = np.full(c.shape, 1.0 / actions)
+    C_u = policy_sweep(model, c, uniform, np.empty(c.shape[1]), W.K_a)
+    return np.sqrt(C_u / ((model.layers.size - 1) * np.log(actions)))
+
+
+@kernel
+def at_temperature(model: Model, c: Floats, tau: float, policy: Floats, W: Soft) -> Temperature:
+    """The sweep at a given τ, with its two limits: 0 (nothing uncertain) and ∞ (one action)."""
+    if tau == 0.0:
+        Q = np.empty_like(policy)
+        bound = hard_sweep(model, model.reward, Q, np.empty(policy.shape[1]))
+        greedy(Q, policy)
+        return Temperature(0.0, bound, 0.0, 1)
+    if np.isinf(tau):
+        policy[:] = 1.0
+        bound = policy_sweep(model, model.reward, policy, np.empty(policy.shape[1]), W.K_a)
+        return Temperature(tau, bound, 0.0, 1)
+    f, H, C, _ = soft_sweep(model, c, tau, W)
+    boltzmann(model.layers, W, policy)
+    return Temperature(tau, f, duality_gap(tau, H, C), 1)
+
+
+@kernel
+def at_optimum(model: Model, c: Floats, warm: float, tolerance: float, policy: Floats, W: Soft) -> Temperature:
+    """Newton in log τ, kept inside a bracket, until the gap is below ``tolerance`` times f − J.
+
+    ``warm`` is where to begin, 0 for nowhere in particular.
+    """
+    if c.shape[0] == 1:
+        return at_temperature(model, c, np.inf, policy, W)
+    tau = warm if warm > 0.0 else first_guess(model, c, W)
+    low, high, sweeps = 0.0, np.inf, 0
+    f = gap = 0.0
+    while tau > 0.0 and sweeps < MOST_SWEEPS:
+        f, H, C, f2 = soft_sweep(model, c, tau, W)
+        sweeps += 1
+        if C == 0.0:  # nothing uncertain can be reached: f grows with τ
+            tau = 0.0
+            break
+        gap = duality_gap(tau, H, C)
+        if gap <= tolerance * (tau * H + C / tau):
+            break
+        slope = tau * H - C / tau  # df / d log τ
+        curvature = slope + tau * tau * f2
+        if slope > 0.0:
+            high = tau
+        else:
+            low = tau
+        step = -slope / curvature if curvature > 0.0 else -np.sign(slope) * LONGEST_STEP
+        step = min(max(step, -LONGEST_STEP), LONGEST_STEP)
+        tau = tau * np.exp(step)
+        if not low < tau < high:
+            tau = np.sqrt(low * high)
+    if tau == 0.0:
+        return at_temperature(model, c, 0.0, policy, W)
+    boltzmann(model.layers, W, policy)
+    return Temperature(tau, f, gap, sweeps)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a solve returns; arrays as one (S_l, A) or (S_l,) a layer.
+
+    ``bound`` is f(τ), an upper bound on the expected optimal value where the bonus is valid, and ``gap``
+    how far at most f(τ) is above its minimum over τ.
+    """
+
+    temperature: float
+    k_values: Layers
+    values: Layers
+    policy: Layers
+    occupancy: Layers
+    bound: float
+    gap: float
+    sweeps: int
+
+
+def solve(
+    belief: Belief,
+    temperature: str | float | Schedule = "optimal",
+    bonus: str = "reward",
+    tolerance: float = 1e-12,
+) -> Plan:
+    """K-values (e-bellmanop) and the Boltzmann policy over them (e-policy).
+
+    ``temperature`` is "optimal", a number, or ``schedule(t)``; ``bonus`` is "paper", "sharp" or "reward".
+    The optimum is found to a duality gap below ``tolerance`` times the optimism f − J. It is 0 where
+    nothing is uncertain (act greedily) and infinite where there is one action.
+    """
+    tolerance = checks.number("tolerance", tolerance, 0.0, 1.0, above=True)
+    chosen = bonus_for(belief, bonus)
+    p = belief.posterior()
+    c = np.zeros_like(p.variance)
+    fill(chosen, p, c)
+    W = soft_arrays(belief.layers, belief.actions)
+    policy = np.zeros_like(c)
+    if isinstance(temperature, Schedule):
+        found = at_temperature(p.model, c, scheduled(chosen, p, c, temperature.t), policy, W)
+    elif isinstance(temperature, str):
+        checks.choice("temperature", temperature, ["optimal"])
+        found = at_optimum(p.model, c, 0.0, tolerance, policy, W)
+    else:
+        tau = _check_temperature(temperature, p.model, c, W)
+        found = at_temperature(p.model, c, tau, policy, W)
+    if not isfinite(found.bound):
+        raise ValueError(
+            f"temperature={found.tau!r} gives K-values beyond the range of floats: "
+            'give one closer to the optimum (temperature="optimal")'
+        )
+    return _plan(p.model, c, found, policy, W)
+
+
+def _plan(model: Model, c: Floats, found: Temperature, policy: Floats, W: Soft) -> Plan:
+    V, occupancy, reward = np.zeros(policy.shape[1]), np.zeros_like(policy), model.reward
+    if found.tau == 0.0 or isinf(found.tau):
+        policy_sweep(model, reward, policy, V, W.K_a)
+    else:
+        reward = reward + c / found.tau
+        without_padding(model.layers, W.at, W.V, V)
+    occupancy_sweep(model, policy, occupancy)
+    K = all_action_values(model, reward, V)
+    K_l, V_l, policy_l, occupancy_l = (split(x, model.layers) for x in (K, V, policy, occupancy))
+    return Plan(found.tau, K_l, V_l, policy_l, occupancy_l, found.bound, found.gap, found.sweeps)
+
+
+def _check_temperature(value: float, model: Model, c: Floats, W: Soft) -> float:
+    """A number that the sweep can take: 0 only where nothing is uncertain, ∞ only with one action."""
+    if c.shape[0] == 1 and value == np.inf:
+        return np.inf
+    tau = checks.number("temperature", value, 0.0)
+    if tau == 0.0 and c.shape[0] > 1 and first_guess(model, c, W) > 0.0:
+        raise ValueError(
+            "temperature=0 makes the bonus c/τ infinite where something is uncertain: "
+            'give a positive number, or temperature="optimal"'
+        )
+    return tau
