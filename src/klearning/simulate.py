@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -105,7 +105,7 @@ def draw(probabilities: Floats, u: float) -> int:
 class Agent(Protocol):
     """What `run` asks of an agent: a frozen dataclass of hyper-parameters with these."""
 
-    diagnostics: tuple[str, ...]
+    diagnostics: ClassVar[tuple[str, ...]]  # names of what it logs of every episode
 
     def begin(self, belief: Belief) -> Any:
         """Everything the agent carries from episode to episode, as a NamedTuple of arrays."""
@@ -173,11 +173,12 @@ def run(
     belief = Belief.empty(knows, world.widths, world.actions, world.initial)
     announce_compilation()
     best = optimal(world).value
+    agent.advance(agent.begin(belief), new_task(agent, world, 1, numbers[0]), 0, 1)  # compiles, once, before the clock
     stop = threading.Event()
     began = time.perf_counter()
 
     def one(seed: int) -> Log:
-        task = _task(agent, world, episodes, seed, every)
+        task = new_task(agent, world, episodes, seed, every)
         memory, done, count = agent.begin(belief), 0, 1
         while done < episodes and not stop.is_set():
             count = min(count, episodes - done)
@@ -224,7 +225,8 @@ def _seed_list(seeds: int | Sequence[int]) -> tuple[int, ...]:
     return numbers
 
 
-def _task(agent: Agent, world: MDP, episodes: int, seed: int, every: int) -> Task:
+def new_task(agent: Agent, world: MDP, episodes: int, seed: int, every: int = 1) -> Task:
+    """Fresh buffers, log and streams for one seed."""
     L, noise = world.horizon, world.noise
     goal = world.goal if world.goal is not None else (-1, -1)
     bernoulli = isinstance(noise, str)

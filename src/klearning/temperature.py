@@ -61,12 +61,13 @@ def scheduled(bonus: Bonus, p: Posterior, c: Floats, t: int) -> float:
 
 
 class Temperature(NamedTuple):
-    """A temperature, the bound f(τ) there, the certified gap, and the sweeps it took."""
+    """A temperature, the bound f(τ) there, the certified gap, the sweeps it took, and one Newton step on from τ."""
 
     tau: float
     bound: float
     gap: float
     sweeps: int
+    warm: float
 
 
 @kernel
@@ -90,14 +91,14 @@ def at_temperature(model: Model, c: Floats, tau: float, policy: Floats, W: Soft)
         Q = np.empty_like(policy)
         bound = hard_sweep(model, model.reward, Q, np.empty(policy.shape[1]))
         greedy(Q, policy)
-        return Temperature(0.0, bound, 0.0, 1)
+        return Temperature(0.0, bound, 0.0, 1, 0.0)
     if np.isinf(tau):
         policy[:] = 1.0
         bound = policy_sweep(model, model.reward, policy, np.empty(policy.shape[1]), W.K_a)
-        return Temperature(tau, bound, 0.0, 1)
+        return Temperature(tau, bound, 0.0, 1, 0.0)
     f, H, C, _ = soft_sweep(model, c, tau, W)
     boltzmann(model.layers, W, policy)
-    return Temperature(tau, f, duality_gap(tau, H, C), 1)
+    return Temperature(tau, f, duality_gap(tau, H, C), 1, tau)
 
 
 @kernel
@@ -110,31 +111,30 @@ def at_optimum(model: Model, c: Floats, warm: float, tolerance: float, policy: F
         return at_temperature(model, c, np.inf, policy, W)
     tau = warm if warm > 0.0 else first_guess(model, c, W)
     low, high, sweeps = 0.0, np.inf, 0
-    f = gap = 0.0
-    while tau > 0.0 and sweeps < MOST_SWEEPS:
+    while tau > 0.0:
         f, H, C, f2 = soft_sweep(model, c, tau, W)
         sweeps += 1
         if C == 0.0:  # nothing uncertain can be reached: f grows with τ
-            tau = 0.0
             break
-        gap = duality_gap(tau, H, C)
-        if gap <= tolerance * (tau * H + C / tau):
-            break
-        slope = tau * H - C / tau  # df / d log τ
-        curvature = slope + tau * tau * f2
+        gap, slope = duality_gap(tau, H, C), tau * H - C / tau  # slope = df / d log τ
         if slope > 0.0:
             high = tau
         else:
             low = tau
-        step = -slope / curvature if curvature > 0.0 else -np.sign(slope) * LONGEST_STEP
-        step = min(max(step, -LONGEST_STEP), LONGEST_STEP)
-        tau = tau * np.exp(step)
-        if not low < tau < high:
-            tau = np.sqrt(low * high)
-    if tau == 0.0:
-        return at_temperature(model, c, 0.0, policy, W)
-    boltzmann(model.layers, W, policy)
-    return Temperature(tau, f, gap, sweeps)
+        better = newton(tau, slope, slope + tau * tau * f2, low, high)
+        if gap <= tolerance * (tau * H + C / tau) or sweeps == MOST_SWEEPS:
+            boltzmann(model.layers, W, policy)
+            return Temperature(tau, f, gap, sweeps, better)
+        tau = better
+    return at_temperature(model, c, 0.0, policy, W)
+
+
+@kernel
+def newton(tau: float, slope: float, curvature: float, low: float, high: float) -> float:
+    """One Newton step in log τ, no longer than `LONGEST_STEP` and never out of the bracket."""
+    step = -slope / curvature if curvature > 0.0 else -np.sign(slope) * LONGEST_STEP
+    better = tau * np.exp(min(max(step, -LONGEST_STEP), LONGEST_STEP))
+    return better if low <= better <= high else np.sqrt(low * high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +159,7 @@ def solve(
     belief: Belief,
     temperature: str | float | Schedule = "optimal",
     bonus: str = "reward",
-    tolerance: float = 1e-12,
+    tolerance: float = 1e-10,
 ) -> Plan:
     """K-values (e-bellmanop) and the Boltzmann policy over them (e-policy).
 

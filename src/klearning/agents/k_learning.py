@@ -33,12 +33,12 @@ class Rule(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What the agent carries from one episode to the next; all arrays but τ are changed in place."""
+    """What the agent carries from one episode to the next; the arrays are changed in place."""
 
     posterior: Posterior
     bonus: Bonus
     c: Floats
-    tau: float
+    warm: float
     policy: Floats
     work: Soft
 
@@ -48,17 +48,17 @@ def plan(memory: Memory, rule: Rule, t: int) -> Temperature:
     """Choose τ_t, solve for K, and write the policy of episode t = 0, 1, …"""
     p, c, policy, work = memory.posterior, memory.c, memory.policy, memory.work
     if rule.kind == OPTIMAL:
-        return at_optimum(p.model, c, memory.tau, rule.tolerance, policy, work)
+        return at_optimum(p.model, c, memory.warm, rule.tolerance, policy, work)
     tau = scheduled(memory.bonus, p, c, t + 1) if rule.kind == SCHEDULE else rule.tau
     return at_temperature(p.model, c, tau, policy, work)
 
 
 @kernel
-def update(memory: Memory, tau: float, episode: Episode) -> Memory:
-    """Condition on one episode; τ is where the next solve begins."""
+def update(memory: Memory, warm: float, episode: Episode) -> Memory:
+    """Condition on one episode; the next search for τ begins at ``warm``."""
     p = learn(memory.posterior, episode)
     refresh(memory.bonus, p, episode, memory.c)
-    return Memory(p, memory.bonus, memory.c, tau, memory.policy, memory.work)
+    return Memory(p, memory.bonus, memory.c, warm, memory.policy, memory.work)
 
 
 @kernel
@@ -66,7 +66,7 @@ def episodes(memory: Memory, rule: Rule, task: Task, first: int, count: int) -> 
     for t in range(first, first + count):
         found = plan(memory, rule, t)
         play(task, memory.policy, t)
-        memory = update(memory, found.tau, task.episode)
+        memory = update(memory, found.warm, task.episode)
         log = task.log.diagnostics
         log[0, t], log[1, t], log[2, t], log[3, t] = found.tau, found.bound, found.gap, found.sweeps
     return memory

@@ -1,0 +1,42 @@
+# Every target sets itself up: a fresh clone needs Python >= 3.11 and make, nothing else.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help setup reproduce test lint bench clean
+
+help:
+	@echo "make reproduce  run the paper's experiment and draw it into out/"
+	@echo "make test       run the tests"
+	@echo "make lint       check style and types"
+	@echo "make bench      measure speed (prints the table of docs/performance.md)"
+	@echo "make setup      only build .venv"
+	@echo "make clean      remove .venv, out and caches"
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "klearning needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 1; }
+	@echo "setting up .venv (once; a minute or so)"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+reproduce: $(READY)
+	$(BIN)/klearning reproduce --out out
+
+test: $(READY)
+	$(BIN)/python -m pytest -n 2
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf .venv out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

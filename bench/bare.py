@@ -1,0 +1,22 @@
+"""The least a sweep must compute: exp, log1p and a division a state; with library calls and as polynomials."""
+
+import math
+
+from klearning.compiled import Floats, kernel
+from klearning.elementary import exp_negative, log1p_unit
+
+
+@kernel
+def library_loop(times: int, d: Floats, out: Floats) -> None:
+    for _ in range(times):
+        for i in range(d.size):
+            e = math.exp(-d[i])
+            out[i] = math.log1p(e) + e / (1.0 + e)
+
+
+@kernel
+def polynomial_loop(times: int, d: Floats, out: Floats) -> None:
+    for _ in range(times):
+        for i in range(d.size):
+            e = exp_negative(-d[i])
+            out[i] = log1p_unit(e) + e / (1.0 + e)

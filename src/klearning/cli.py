@@ -1,0 +1,254 @@
+"""The command line: a thin coat over `run` and the paper's figures."""
+
+import inspect
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from klearning import __version__, checks
+from klearning.agents import AGENTS
+from klearning.beliefs import Beta, Dirichlet, Gaussian, Prior
+from klearning.simulate import Runs
+from klearning.simulate import run as simulate
+from klearning.worlds import WORLDS
+
+BAD_INPUT = 2
+
+
+def main() -> None:
+    """Entry point: what a person gets wrong is one line on stderr and exit code 2, never a traceback."""
+    try:
+        commands(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        print("klearning: stopped", file=sys.stderr)
+        sys.exit(130)
+    except ValueError as error:
+        print(f"klearning: {error}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except (ImportError, OSError) as error:
+        print(f"klearning: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="klearning")
+def commands() -> None:
+    """Bayesian reinforcement learning that explores on purpose."""
+
+
+@commands.command()
+@click.argument("world", default="deep_sea")
+@click.argument("agent", default="KLearning")
+@click.option("-w", "--world-option", "world_options", multiple=True, metavar="NAME=VALUE", help="e.g. depth=20")
+@click.option("-a", "--agent-option", "agent_options", multiple=True, metavar="NAME=VALUE", help="e.g. bonus=sharp")
+@click.option(
+    "-p", "--prior-option", "prior_options", multiple=True, metavar="NAME=VALUE",
+    help="reward=gaussian (mean, sd, noise) or reward=beta (a, b); mass; span",
+)  # fmt: skip
+@click.option("-n", "--episodes", default=1000, show_default=True)
+@click.option("-s", "--seeds", default="5", show_default=True, help="how many, or which: 0,3,7")
+@click.option("--threads", type=int, help="default: all cores")
+@click.option("--out", default="out/run.png", show_default=True, type=click.Path(path_type=Path), help="the picture")
+@click.option("--no-figure", is_flag=True, help="draw nothing")
+@click.option("--json", "as_json", is_flag=True, help="print the numbers as JSON instead of a table")
+def run(
+    world: str,
+    agent: str,
+    world_options: Sequence[str],
+    agent_options: Sequence[str],
+    prior_options: Sequence[str],
+    episodes: int,
+    seeds: str,
+    threads: int | None,
+    out: Path,
+    no_figure: bool,
+    as_json: bool,
+) -> None:
+    """Let AGENT learn in WORLD, then show a table and draw its regret.
+
+    \b
+    klearning run
+    klearning run deep_sea KLearning -w depth=30 -a temperature=schedule --episodes 5000
+    klearning run river_swim KLearning -w horizon=40 -p mass=1 --seeds 0,1,2
+    klearning run bandit KLearning -w means=0.1,0.5,0.9 -w noise=bernoulli -p reward=beta
+    """
+    place = build(WORLDS[checks.choice("world", world, WORLDS)], "world", world_options)
+    learner = build(AGENTS[checks.choice("agent", agent, AGENTS)], "agent", agent_options)
+    prior = build_prior(prior_options)
+    chosen = parse(seeds)
+    numbers = chosen if isinstance(chosen, list) else [chosen]
+    total = episodes * (len(numbers) if isinstance(chosen, list) else checks.whole("seeds", chosen))
+    if not no_figure:
+        from klearning.figures import canvas, learning
+
+        canvas.need_matplotlib()  # before the work, not after
+    with progress_bar(total) as progress:
+        runs = simulate(
+            learner, place, prior=prior, episodes=episodes, seeds=chosen, threads=threads, progress=progress
+        )
+    if as_json:
+        click.echo(json.dumps(summary(runs), indent=2))
+    else:
+        Console().print(table(runs))
+    if not no_figure:
+        canvas.save(learning.draw(runs), out)
+        click.echo(f"drawn: {out}", err=as_json)
+
+
+@commands.command()
+@click.option("--protocol", default="text", show_default=True, help="text (fitted) or printed")
+@click.option("--depths", default="10:50:10", show_default=True, help="FROM:TO:STEP, or a list: 10,20,50")
+@click.option("--seeds", default=5, show_default=True)
+@click.option("--out", default="out", show_default=True, type=click.Path(path_type=Path), help="the folder")
+def reproduce(protocol: str, depths: str, seeds: int, out: Path) -> None:
+    """Run the paper's DeepSea experiment with K-learning and draw it."""
+    from klearning.figures import canvas
+    from klearning.papers.odonoghue2021 import learning_time
+    from klearning.papers.odonoghue2021.protocols import PROTOCOLS
+
+    setting = PROTOCOLS[checks.choice("protocol", protocol, PROTOCOLS)]
+    grid = depth_list(depths)
+    canvas.need_matplotlib()
+    with progress_bar(learning_time.EPISODES * checks.whole("seeds", seeds) * len(grid)) as progress:
+        results = learning_time.measure(setting, grid, seeds, progress)
+    rows = Table(title=f"DeepSea, protocol `{protocol}`, {seeds} seeds, {learning_time.EPISODES} episodes each")
+    for heading in ("depth", "first hit", "solved", "seeds solved"):
+        rows.add_column(heading, justify="right")
+    for depth, runs in results.items():
+        solved = f"{np.isfinite(runs.solved).sum()}/{len(runs.seeds)}"
+        rows.add_row(str(depth), show(runs.first_hit.mean()), show(runs.solved.mean()), solved)
+    Console().print(rows)
+    command = f"klearning reproduce --protocol {protocol} --depths {depths} --seeds {seeds}"
+    path = out / f"learning_time_{protocol}.png"
+    canvas.save(learning_time.draw(results, setting, command), path)
+    click.echo(f"drawn: {path}")
+
+
+def build(maker: Callable[..., Any], kind: str, options: Sequence[str]) -> Any:
+    """Call a world or agent with NAME=VALUE options; unknown names are errors with the nearest valid one."""
+    names = list(inspect.signature(maker).parameters)
+    return maker(**dict(split_option(kind, option, names) for option in options))
+
+
+def build_prior(options: Sequence[str]) -> Prior:
+    names = ["reward", "mean", "sd", "noise", "a", "b", "mass", "span"]
+    given = dict(split_option("prior", option, names) for option in options)
+    kinds: dict[str, Callable[..., Gaussian | Beta]] = {"gaussian": Gaussian, "beta": Beta}
+    kind = checks.choice("prior option reward", given.pop("reward", "gaussian"), kinds)
+    own = list(inspect.signature(kinds[kind]).parameters)
+    span = given.pop("span", None)
+    transitions = Dirichlet(**{name: given.pop(name) for name in list(given) if name == "mass"})
+    for name in given:
+        checks.choice(f"option of a {kind} prior", name, own)
+    return Prior(kinds[kind](**given), transitions, span)
+
+
+def split_option(kind: str, option: str, names: Sequence[str]) -> tuple[str, Any]:
+    name, equals, value = option.partition("=")
+    if not equals:
+        raise ValueError(f"{kind} option {option!r} has no value: write NAME=VALUE")
+    return checks.choice(f"{kind} option", name, names), parse(value)
+
+
+def parse(text: str) -> Any:
+    """A number, a list of numbers, or the word itself: what it should be is checked where it is used."""
+    if "," in text:
+        return [parse(part) for part in text.split(",") if part]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def depth_list(text: str) -> list[int]:
+    """10:50:10 is 10, 20, … 50; a list is itself."""
+    parts = [parse(part) for part in text.split(":")]
+    if len(parts) == 1:
+        return [checks.whole("depths", depth) for depth in (parts[0] if isinstance(parts[0], list) else parts)]
+    if len(parts) > 3:
+        raise ValueError(f"depths={text!r} is no range: write FROM:TO:STEP")
+    low, high = checks.whole("depths", parts[0]), checks.whole("depths", parts[1])
+    step = checks.whole("depths", parts[2]) if len(parts) == 3 else 1
+    grid = list(range(low, high + 1, step))
+    if not grid:
+        raise ValueError(f"depths={text!r} is empty: FROM must not be above TO")
+    return grid
+
+
+def show(x: float) -> str:
+    return f"{x:.0f}" if np.isfinite(x) else "–"
+
+
+def summary(runs: Runs) -> dict[str, Any]:
+    def listed(x: Any) -> list[float | None]:
+        return [float(v) if np.isfinite(v) else None for v in x]
+
+    return {
+        "agent": str(runs.agent),
+        "world": runs.world.name,
+        "episodes": runs.values.shape[1],
+        "seeds": list(runs.seeds),
+        "optimal_value": runs.optimal_value,
+        "regret": listed(runs.regret[:, -1]),
+        "first_hit": listed(runs.first_hit),
+        "solved": listed(runs.solved),
+        "last_value": listed(runs.values[:, -1]),
+        "seconds": runs.seconds,
+    }
+
+
+def table(runs: Runs) -> Table:
+    """One line a seed and their mean; the goal's columns only where the world has a goal."""
+    episodes = runs.values.shape[1]
+    speed = runs.values.size / runs.seconds
+    rows = Table(
+        title=f"{runs.agent} on {runs.world.name}: {episodes} episodes",
+        caption=f"optimal value {runs.optimal_value:.4g}; {speed:,.0f} episodes a second",
+    )
+    columns = {"regret": (runs.regret[:, -1], "{:.4g}"), "value of the last policy": (runs.values[:, -1], "{:.4g}")}
+    if runs.world.goal is not None:
+        columns = {"first hit": (runs.first_hit, "{:.0f}"), "solved": (runs.solved, "{:.0f}"), **columns}
+    rows.add_column("seed", justify="right")
+    for heading in columns:
+        rows.add_column(heading, justify="right")
+    for i, seed in enumerate(runs.seeds):
+        rows.add_row(str(seed), *(format.format(x[i]).replace("nan", "–") for x, format in columns.values()))
+    rows.add_section()
+    rows.add_row("mean", *(format.format(x.mean()).replace("nan", "–") for x, format in columns.values()))
+    return rows
+
+
+@contextmanager
+def progress_bar(total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal, a line now and then elsewhere; on stderr, so that a pipe gets the results alone."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        columns = (TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=console, transient=True) as bar:
+            job = bar.add_task("", total=total)
+            yield lambda count: bar.advance(job, count)
+        return
+    state = {"done": 0, "said": time.monotonic()}
+
+    def line(count: int) -> None:
+        state["done"] += count
+        if time.monotonic() - state["said"] > 10.0:
+            state["said"] = time.monotonic()
+            print(f"{state['done']:,} of {total:,} episodes", file=sys.stderr)
+
+    yield line

@@ -1,0 +1,1 @@
+"""Pictures: pure functions from results to a Matplotlib figure. They run nothing."""

@@ -1,0 +1,67 @@
+"""One look for all figures, and one way to write them."""
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec
+
+# Okabe and Ito's colours, told apart by colour-blind readers
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
+
+STYLE = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "figure.dpi": 150,
+    "savefig.dpi": 200,
+}
+
+
+P = ParamSpec("P")
+
+
+def styled(draw: Callable[P, Any]) -> Callable[P, Any]:
+    """Draw in the house style; the reader's own Matplotlib settings stay as they are."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Any:
+        need_matplotlib()
+        import matplotlib
+
+        with matplotlib.rc_context(STYLE):
+            return draw(*args, **kwargs)
+
+    return drawn
+
+
+def need_matplotlib() -> None:
+    """Say what to install where Matplotlib is missing."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise ImportError("figures need Matplotlib: pip install 'klearning[figures]'") from None
+
+
+def new_figure(columns: int = 1, width: float = 6.0, height: float = 3.6) -> tuple[Any, Any]:
+    """A figure that needs no screen, and its axes; one a column."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(1, columns)
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a PNG whole or not at all; the same figure gives the same bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        figure.savefig(unfinished, format="png", metadata={"Software": None}, dpi=STYLE["savefig.dpi"])
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)

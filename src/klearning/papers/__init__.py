@@ -1,0 +1,1 @@
+"""Papers reproduced: one folder a paper, one file a figure."""

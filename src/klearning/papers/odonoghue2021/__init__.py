@@ -1,0 +1,1 @@
+"""O'Donoghue, "Variational Bayesian Reinforcement Learning with Regret Bounds", NeurIPS 2021."""

@@ -1,0 +1,129 @@
+"""Every mistake is a ValueError that names the field, and says what to give."""
+
+import numpy as np
+import pytest
+
+import klearning as kl
+
+ROW = [[[[0.5, 0.5], [1.0, 0.0]]]]  # one layer of one state and two actions over two states
+PRIOR = kl.Prior()
+
+
+def counts(**changes):
+    good = {
+        "visits": [[[1, 2]], [[1, 0], [2, 0]]],
+        "reward_sums": [[[0.5, 1.0]], [[0.1, 0.0], [0.2, 0.0]]],
+        "transition_counts": [[[[1, 0], [0, 2]]]],
+        "initial": [1.0],
+    }
+    return kl.Belief.from_counts(changes.pop("prior", PRIOR), **(good | changes))
+
+
+def layers(**changes):
+    good = {"rewards": [[[0.0, 1.0]], [[0.0, 0.1], [0.2, 0.3]]], "transitions": ROW, "initial": [1.0]}
+    return kl.MDP.from_layers(**(good | changes))
+
+
+def test_the_good_ones_are_good():
+    counts()
+    layers()
+
+
+CASES = {
+    "reward nan": (lambda: layers(rewards=[[[np.nan, 1.0]], [[0, 0.1], [0.2, 0.3]]]), r"rewards\[0\]\[0, 0\]=nan"),
+    "no layers": (lambda: layers(rewards=[]), "rewards is empty"),
+    "actions differ": (lambda: layers(rewards=[[[0.0, 1.0]], [[0.0], [0.2]]]), r"rewards\[1\] has shape \(2, 1\)"),
+    "rows do not sum": (
+        lambda: layers(transitions=[[[[0.5, 0.4], [1.0, 0.0]]]]),
+        r"transitions\[0\]\[0, 0\] sums to 0.9.*sum to one",
+    ),
+    "negative probability": (lambda: layers(transitions=[[[[1.5, -0.5], [1.0, 0.0]]]]), "is negative"),
+    "wrong shape": (lambda: layers(transitions=[[[[1.0], [1.0]]]]), r"transitions\[0\] has shape \(1, 2, 1\)"),
+    "too few transitions": (lambda: layers(transitions=[]), "transitions has 0 entries: give 1"),
+    "initial": (lambda: layers(initial=[0.9]), "initial sums to 0.9"),
+    "noise negative": (lambda: layers(noise=-1.0), "noise=-1.0 is out of range"),
+    "noise word": (lambda: layers(noise="gaussian"), "noise='gaussian' is unknown"),
+    "bernoulli range": (lambda: layers(rewards=[[[0, 2]], [[0, 0], [0, 0]]], noise="bernoulli"), r"outside \[0, 1\]"),
+    "goal": (lambda: layers(goal=(9, 0)), "goal"),
+    "text for numbers": (lambda: layers(rewards=[[["a", "b"]], [[0, 0], [0, 0]]]), "not an array of numbers"),
+    "horizon": (lambda: kl.MDP.from_stationary([[0.0]], [[[1.0]]], [1.0], 0), "horizon=0 is too small"),
+    "horizon float": (lambda: kl.MDP.from_stationary([[0.0]], [[[1.0]]], [1.0], 2.5), "horizon=2.5 is not a whole"),
+    "stationary rows": (lambda: kl.MDP.from_stationary([[0.0]], [[[0.7]]], [1.0], 2), "sums to 0.7"),
+    "depth": (lambda: kl.deep_sea(0), "depth=0"),
+    "slip": (lambda: kl.deep_sea(3, slip=1.5), "slip=1.5"),
+    "river": (lambda: kl.river_swim(states=1), "states=1"),
+    "random mdp": (lambda: kl.random_mdp([2, 3], horizon=3), "horizon=3 disagrees"),
+    "visits negative": (lambda: counts(visits=[[[-1, 2]], [[1, 0], [2, 0]]]), r"visits\[0\]\[0, 0\]=-1 is negative"),
+    "visits nan": (lambda: counts(visits=[[[np.nan, 2]], [[1, 0], [2, 0]]]), "not finite"),
+    "visits empty": (lambda: counts(visits=[]), "visits is empty"),
+    "counts disagree": (
+        lambda: counts(transition_counts=[[[[1, 0], [0, 1]]]]),
+        r"transition_counts\[0\]\[0, 1\] sums to 1 but visits\[0\]\[0, 1\]=2",
+    ),
+    "counts shape": (lambda: counts(transition_counts=[[[[1], [2]]]]), "has shape"),
+    "sums unseen": (
+        lambda: counts(reward_sums=[[[0.5, 1.0]], [[0.1, 9.0], [0.2, 0.0]]]),
+        "state 1, action 1 is 9 after no visit",
+    ),
+    "coin flips": (
+        lambda: counts(prior=kl.Prior(kl.Beta()), reward_sums=[[[1.5, 1.0]], [[0.1, 0.0], [0.2, 0.0]]]),
+        "1.5 in 1 coin flips",
+    ),
+    "sums shape": (lambda: counts(reward_sums=[[[0.5]], [[0.1], [0.2]]]), r"reward_sums\[0\] has shape"),
+    "sd": (lambda: kl.Gaussian(sd=-1.0), "sd=-1.0"),
+    "sd text": (lambda: kl.Gaussian(sd="big"), "sd='big' is not a number"),
+    "beta": (lambda: kl.Beta(0.0, 1.0), "a=0.0 is out of range"),
+    "mass": (lambda: kl.Dirichlet(0.0), "mass=0.0"),
+    "prior reward": (lambda: kl.Prior(reward=1.0), "reward=1.0 is no reward prior"),
+    "prior transitions": (lambda: kl.Prior(transitions=0.3), "transitions=0.3 is no transition prior"),
+    "span": (lambda: kl.solve(counts(prior=kl.Prior(span=-1.0)), bonus="sharp"), "span=-1.0"),
+    "span length": (lambda: kl.solve(counts(prior=kl.Prior(span=[1.0])), bonus="sharp"), "span has shape"),
+    "support empty": (
+        lambda: counts(prior=kl.Prior(transitions=kl.Dirichlet(1.0, [[[[False, False], [True, False]]]]))),
+        "support of state 0, action 0 is empty",
+    ),
+    "known rows": (
+        lambda: counts(prior=kl.Prior(transitions=kl.Known([[[[0.5, 0.4], [1.0, 0.0]]]]))),
+        "transitions.* sums to 0.9",
+    ),
+    "known shape": (
+        lambda: counts(prior=kl.Prior(transitions=kl.Known(kl.deep_sea(3)))),
+        "other layers or actions than the world",
+    ),
+    "bonus": (lambda: kl.solve(counts(), bonus="sharpe"), "bonus='sharpe' is unknown: did you mean 'sharp'"),
+    "temperature word": (lambda: kl.solve(counts(), "optimum"), "did you mean 'optimal'"),
+    "temperature negative": (lambda: kl.solve(counts(), -0.1), "temperature=-0.1"),
+    "temperature nan": (lambda: kl.solve(counts(), np.nan), "temperature=nan"),
+    "temperature infinite": (lambda: kl.solve(counts(), np.inf), "temperature=inf"),
+    "temperature zero": (lambda: kl.solve(counts(), 0.0), "temperature=0 makes the bonus"),
+    "temperature tiny": (lambda: kl.solve(counts(), 1e-320), "beyond the range of floats"),
+    "temperature none": (lambda: kl.solve(counts(), None), "temperature=None is not a number"),
+    "tolerance": (lambda: kl.solve(counts(), tolerance=0.0), "tolerance=0.0"),
+    "schedule": (lambda: kl.schedule(0), "t=0 is too small"),
+    "agent temperature": (lambda: kl.KLearning(temperature=0.0), "temperature=0.0"),
+    "agent word": (lambda: kl.KLearning(temperature="scheduled"), "did you mean 'schedule'"),
+    "agent bonus": (lambda: kl.KLearning(bonus="papers"), "did you mean 'paper'"),
+    "episodes": (lambda: kl.run(kl.KLearning(), kl.deep_sea(3), episodes=0), "episodes=0"),
+    "seeds": (lambda: kl.run(kl.KLearning(), kl.deep_sea(3), seeds=0), "seeds=0"),
+    "seeds repeat": (lambda: kl.run(kl.KLearning(), kl.deep_sea(3), seeds=[1, 1]), "has repeats"),
+    "seeds word": (lambda: kl.run(kl.KLearning(), kl.deep_sea(3), seeds="five"), "seeds='five'"),
+    "world": (lambda: kl.run(kl.KLearning(), "deep_sea"), "world='deep_sea' is not an MDP"),
+    "threads": (lambda: kl.run(kl.KLearning(), kl.deep_sea(3), threads=0), "threads=0"),
+    "policy": (lambda: kl.evaluate(kl.deep_sea(2), np.full((3, 2), 0.4)), "sums to 0.8"),
+    "policy shape": (lambda: kl.evaluate(kl.deep_sea(2), np.full((2, 2), 0.5)), "policy has shape"),
+    "path": (lambda: counts().update([0, 0], [0, 0], [0.0, 0.0]), "is no path"),
+    "path actions": (lambda: counts().update([0, 1], [0, 2], [0.0, 0.0]), "actions="),
+    "path rewards": (lambda: counts().update([0, 1], [0, 1], [0.0, np.inf]), "not finite"),
+    "cone solver": (lambda: kl.solve_cone(counts(), solver="CLARABELL"), "did you mean 'CLARABEL'"),
+}
+
+
+@pytest.mark.parametrize(("mistake", "message"), CASES.values(), ids=CASES.keys())
+def test_mistakes_are_named(mistake, message):
+    with pytest.raises(ValueError, match=message):
+        mistake()
+
+
+def test_unknown_names_are_errors():
+    with pytest.raises(TypeError):
+        kl.KLearning(temprature=1.0)

@@ -1,0 +1,113 @@
+"""The command line as a person meets it, in a process of its own."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+FULL = Path("/dev/full")
+COMMAND = [sys.executable, "-c", "from klearning.cli import main; main()"]
+
+
+def klearning(*args, **kwargs):
+    return subprocess.run([*COMMAND, *args], capture_output=True, text=True, timeout=300, **kwargs)
+
+
+def test_run_prints_a_table_and_draws(tmp_path):
+    picture = tmp_path / "deep" / "run.png"
+    done = klearning("run", "deep_sea", "KLearning", "-w", "depth=5", "-n", "50", "-s", "2", "--out", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert "first hit" in done.stdout
+    assert "regret" in done.stdout
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert list(picture.parent.iterdir()) == [picture]
+    again = picture.read_bytes()
+    klearning("run", "deep_sea", "KLearning", "-w", "depth=5", "-n", "50", "-s", "2", "--out", str(picture))
+    assert picture.read_bytes() == again
+
+
+def test_json_is_alone_on_stdout(tmp_path):
+    done = klearning("run", "bandit", "-w", "means=0.1,0.9", "-n", "20", "-s", "0,3", "--json", "--no-figure")
+    numbers = json.loads(done.stdout)
+    assert numbers["seeds"] == [0, 3]
+    assert numbers["first_hit"] == [None, None]
+    assert len(numbers["regret"]) == 2
+
+
+def test_beta_bandit():
+    done = klearning("run", "bandit", "-w", "noise=bernoulli", "-p", "reward=beta", "-n", "20", "--no-figure")
+    assert done.returncode == 0, done.stderr
+
+
+def test_reproduce(tmp_path):
+    done = klearning("reproduce", "--depths", "5:6", "--seeds", "2", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "learning_time_text.png").exists()
+
+
+WRONG = {
+    "world": (["run", "deep_see"], "did you mean 'deep_sea'"),
+    "agent": (["run", "deep_sea", "KLerning"], "did you mean 'KLearning'"),
+    "option": (["run", "-w", "depht=3"], "did you mean 'depth'"),
+    "value": (["run", "-w", "depth=shallow"], "depth='shallow' is not a whole number"),
+    "no value": (["run", "-w", "depth"], "write NAME=VALUE"),
+    "temperature": (["run", "-a", "temperature=-1"], "temperature=-1"),
+    "prior": (["run", "-p", "mas=1"], "did you mean 'mass'"),
+    "other prior": (["run", "-p", "reward=beta", "-p", "sd=1"], "'sd' is unknown"),
+    "episodes": (["run", "-n", "0"], "episodes=0"),
+    "seeds": (["run", "-s", "0,0"], "repeats"),
+    "depths": (["reproduce", "--depths", "9:3"], "is empty"),
+    "protocol": (["reproduce", "--protocol", "txt"], "did you mean 'text'"),
+}
+
+
+@pytest.mark.parametrize(("args", "message"), WRONG.values(), ids=WRONG.keys())
+def test_a_mistake_is_one_line_and_exit_code_2(args, message, tmp_path):
+    done = klearning(*args, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.stdout == ""
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = klearning("run", "-w", "depth=3", "-n", "5", "-s", "1", "--out", str(tmp_path / "file" / "run.png"))
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+def test_a_full_disk():
+    with FULL.open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, "run", "-w", "depth=3", "-n", "5", "-s", "1", "--no-figure"],
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=300,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_interrupted(tmp_path):
+    command = [
+        sys.executable,
+        "-c",
+        "from klearning.cli import main; main()",
+        "run",
+        "-w",
+        "depth=50",
+        "-n",
+        "10000000",
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert not list(tmp_path.iterdir())
