@@ -77,6 +77,13 @@ def action_values(model: Model, reward: Floats, l: int, V: Floats, Q: Floats) ->
 
 
 @kernel
+def all_action_values(model: Model, reward: Floats, V: Floats, Q: Floats) -> None:
+    """Q of every layer from V of the next."""
+    for l in range(model.layers.size - 1):
+        action_values(model, reward, l, V, Q)
+
+
+@kernel
 def hard_sweep(model: Model, reward: Floats, Q: Floats, V: Floats) -> float:
     """Q* and V* (e-bellman_q); returns E_ρ V_1."""
     for l in range(model.layers.size - 2, -1, -1):

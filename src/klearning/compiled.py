@@ -12,6 +12,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -77,15 +78,11 @@ def _compile(function: Function, inline: bool, reorder: bool) -> Function:
     return compiled
 
 
-_announced = False
-
-
+@cache
 def announce_compilation() -> None:
     """Say, once, that the first run on this machine compiles; drop caches of sources long gone."""
-    global _announced
-    if _announced or (CACHE.exists() and any(CACHE.rglob("*.nbi"))):
+    if any(CACHE.rglob("*.nbi")):
         return
-    _announced = True
     print("klearning: compiling its kernels, once on this machine (under a minute) ...", file=sys.stderr)
     with contextlib.suppress(OSError):
         CACHE.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning import checks
-from klearning.bellman import Model, action_values, greedy, hard_sweep, occupancy_sweep, policy_sweep
+from klearning.bellman import Model, all_action_values, greedy, hard_sweep, occupancy_sweep, policy_sweep
 from klearning.compiled import Floats, Ints, announce_compilation
 from klearning.rows import Rows, rows_from_layers, rows_to_layers
 
@@ -17,8 +17,9 @@ Layers = list[Floats]  # one array a layer; axes state, action, next state
 
 
 def split(table: Floats, layers: Ints) -> Layers:
-    """A kernel's array, (A, S) or (S,), as one (S_l, A) or (S_l,) array a layer."""
-    return [table.T[low:high].copy() for low, high in pairwise(layers)]
+    """A kernel's array, (A, S) or (S,), as one (S_l, A) or (S_l,) view a layer."""
+    turned = table.T
+    return [turned[low:high] for low, high in pairwise(layers.tolist())]
 
 
 def join(field: str, blocks: Any, layers: Ints, actions: int, check: Any = checks.array) -> Floats:
@@ -114,7 +115,7 @@ class MDP:
     @property
     def rewards(self) -> Layers:
         """Mean rewards (S_l, A)."""
-        return split(self.reward, self.layers)
+        return split(self.reward.copy(), self.layers)
 
     @property
     def transitions(self) -> Layers:
@@ -157,16 +158,9 @@ def evaluate(mdp: MDP, policy: Any) -> Solution:
     table = join("policy", policy, mdp.layers, mdp.actions, checks.distributions)
     V = np.zeros(mdp.states)
     value = policy_sweep(mdp.model, mdp.reward, table, V, np.zeros(max(mdp.widths)))
-    Q = all_action_values(mdp.model, mdp.reward, V)
+    Q = np.zeros_like(mdp.reward)
+    all_action_values(mdp.model, mdp.reward, V, Q)
     return _solution(mdp, value, V, Q, table)
-
-
-def all_action_values(model: Model, reward: Floats, V: Floats) -> Floats:
-    """Q of every layer from V of the next."""
-    Q = np.zeros_like(reward)
-    for l in range(len(model.layers) - 1):
-        action_values(model, reward, l, V, Q)
-    return Q
 
 
 def _solution(mdp: MDP, value: float, V: Floats, Q: Floats, policy: Floats) -> Solution:

@@ -10,7 +10,7 @@ and every solve carries its own certificate.
 """
 
 from dataclasses import dataclass
-from math import isfinite, isinf
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from klearning.beliefs import Belief, Posterior
 from klearning.bellman import (
     Model,
     Soft,
+    all_action_values,
     boltzmann,
     greedy,
     hard_sweep,
@@ -31,7 +32,7 @@ from klearning.bellman import (
 )
 from klearning.bonuses import Bonus, bonus_for, fill, largest_numerator
 from klearning.compiled import Floats, kernel
-from klearning.mdp import Layers, all_action_values, split
+from klearning.mdp import Layers, split
 
 MOST_SWEEPS = 200
 LONGEST_STEP = 3.0  # in log τ
@@ -191,16 +192,24 @@ def solve(
 
 
 def _plan(model: Model, c: Floats, found: Temperature, policy: Floats, W: Soft) -> Plan:
-    V, occupancy, reward = np.zeros(policy.shape[1]), np.zeros_like(policy), model.reward
-    if found.tau == 0.0 or isinf(found.tau):
-        policy_sweep(model, reward, policy, V, W.K_a)
-    else:
-        reward = reward + c / found.tau
-        without_padding(model.layers, W.at, W.V, V)
-    occupancy_sweep(model, policy, occupancy)
-    K = all_action_values(model, reward, V)
+    K, V, occupancy = np.zeros_like(c), np.zeros(c.shape[1]), np.zeros_like(c)
+    complete(model, c, found.tau, policy, W, K, V, occupancy)
     K_l, V_l, policy_l, occupancy_l = (split(x, model.layers) for x in (K, V, policy, occupancy))
     return Plan(found.tau, K_l, V_l, policy_l, occupancy_l, found.bound, found.gap, found.sweeps)
+
+
+@kernel
+def complete(
+    model: Model, c: Floats, tau: float, policy: Floats, W: Soft, K: Floats, V: Floats, occupancy: Floats
+) -> None:
+    """K, V and λ of the policy that was found."""
+    if tau == 0.0 or np.isinf(tau):
+        policy_sweep(model, model.reward, policy, V, W.K_a)
+        all_action_values(model, model.reward, V, K)
+    else:
+        without_padding(model.layers, W.at, W.V, V)
+        all_action_values(model, model.reward + c / tau, V, K)
+    occupancy_sweep(model, policy, occupancy)
 
 
 def _check_temperature(value: float, model: Model, c: Floats, W: Soft) -> float:
