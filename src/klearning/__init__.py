@@ -4,7 +4,21 @@ The whole public surface, in the order in which data flow: worlds make an MDP; a
 make a Belief; `solve` turns a Belief into a Plan; `run` lets an agent learn in a world.
 """
 
-from klearning.agents import KLearning
+from klearning.agents import (
+    BEB,
+    BOLT,
+    PSRL,
+    RLSVI,
+    UCBVI,
+    UCFH,
+    UCRL2,
+    KLearning,
+    Optimal,
+    OptimisticQLearning,
+    QLearning,
+    Random,
+    SoftQLearning,
+)
 from klearning.beliefs import Belief, Beta, Dirichlet, Episode, Gaussian, Known, Prior
 from klearning.cone import solve_cone
 from klearning.mdp import MDP, Solution, evaluate, optimal
@@ -15,7 +29,14 @@ from klearning.worlds import bandit, deep_sea, random_mdp, river_swim
 __version__ = "0.1.0"
 
 __all__ = [
+    "BEB",
+    "BOLT",
     "MDP",
+    "PSRL",
+    "RLSVI",
+    "UCBVI",
+    "UCFH",
+    "UCRL2",
     "Agent",
     "Belief",
     "Beta",
@@ -24,10 +45,15 @@ __all__ = [
     "Gaussian",
     "KLearning",
     "Known",
+    "Optimal",
+    "OptimisticQLearning",
     "Plan",
     "Prior",
+    "QLearning",
+    "Random",
     "Runs",
     "Schedule",
+    "SoftQLearning",
     "Solution",
     "bandit",
     "deep_sea",

@@ -232,7 +232,8 @@ def derive(p: Posterior, a: int, s: int) -> None:
     p.model.reward[a, s] = mean
     p.variance[a, s] = variance
     if p.learns:
-        p.model.scale[a, s] = 1.0 / (p.total + p.visits[a, s])
+        weight = p.total + p.visits[a, s]
+        p.model.scale[a, s] = 1.0 / weight if weight > 0.0 else 0.0
 
 
 @kernel
@@ -323,6 +324,20 @@ class Belief:
             model, np.zeros(shape), self.visits.copy(), self.reward_sums.copy(), self.prior.reward.numbers(),
             float(t.total), t.learns,
         )  # fmt: skip
+        announce_compilation()
+        derive_all(p)
+        return p
+
+    def frequencies(self, strength: float = 0.0, noise: float = 1.0) -> Posterior:
+        """What is seen from here on and no prior of ours: empirical means and frequencies, zero before a visit.
+
+        Both may be shrunk towards zero as if by ``strength`` visits; ``noise`` is the variance of one reward.
+        """
+        prior = RewardPrior(0.0, noise / strength if strength > 0 else np.inf, strength, noise, 0.0)
+        shape = self.visits.shape
+        rows = empty_rows(self.layers, self.actions)
+        model = Model(self.layers, self.initial, np.zeros(shape), np.zeros(shape), 0.0, rows)
+        p = Posterior(model, np.zeros(shape), np.zeros(shape), np.zeros(shape), prior, strength, True)
         announce_compilation()
         derive_all(p)
         return p

@@ -84,30 +84,42 @@ def all_action_values(model: Model, reward: Floats, V: Floats, Q: Floats) -> Non
 
 
 @kernel
+def maximum(model: Model, l: int, Q: Floats, V: Floats) -> None:
+    """V_l(s) = max_a Q_l(s,a)."""
+    for s in range(model.layers[l], model.layers[l + 1]):
+        best = Q[0, s]
+        for a in range(1, Q.shape[0]):
+            best = max(best, Q[a, s])
+        V[s] = best
+
+
+@kernel
 def hard_sweep(model: Model, reward: Floats, Q: Floats, V: Floats) -> float:
     """Q* and V* (e-bellman_q); returns E_ρ V_1."""
     for l in range(model.layers.size - 2, -1, -1):
         action_values(model, reward, l, V, Q)
-        for s in range(model.layers[l], model.layers[l + 1]):
-            best = Q[0, s]
-            for a in range(1, reward.shape[0]):
-                best = max(best, Q[a, s])
-            V[s] = best
+        maximum(model, l, Q, V)
     return at_start(model, V)
+
+
+@kernel
+def greedy_at(Q: Floats, s: int, policy: Floats) -> None:
+    """In state s, uniform over the maximisers of Q."""
+    actions = Q.shape[0]
+    best, ties = Q[0, s], 0
+    for a in range(1, actions):
+        best = max(best, Q[a, s])
+    for a in range(actions):
+        ties += Q[a, s] == best
+    for a in range(actions):
+        policy[a, s] = 1.0 / ties if Q[a, s] == best else 0.0
 
 
 @kernel
 def greedy(Q: Floats, policy: Floats) -> None:
     """The policy that is uniform over the maximisers of Q."""
-    actions = Q.shape[0]
     for s in range(Q.shape[1]):
-        best, ties = Q[0, s], 0
-        for a in range(1, actions):
-            best = max(best, Q[a, s])
-        for a in range(actions):
-            ties += Q[a, s] == best
-        for a in range(actions):
-            policy[a, s] = 1.0 / ties if Q[a, s] == best else 0.0
+        greedy_at(Q, s, policy)
 
 
 @kernel

@@ -22,6 +22,7 @@ from klearning.bellman import Model, policy_sweep
 from klearning.compiled import Floats, announce_compilation, kernel
 from klearning.mdp import MDP, optimal
 from klearning.regret import Flags
+from klearning.rows import Rows
 
 CHUNK_SECONDS = 0.1  # about how long a kernel runs before Python may show progress or stop
 
@@ -47,7 +48,7 @@ class Log(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A world, the buffers an episode needs, and the two streams of randomness."""
+    """A world, the buffers an episode needs, and the streams of randomness, one a use."""
 
     world: World
     log: Log
@@ -56,7 +57,9 @@ class Task(NamedTuple):
     V: Floats
     scratch: Floats
     world_stream: np.random.Generator
-    agent_stream: np.random.Generator
+    action_stream: np.random.Generator
+    reward_stream: np.random.Generator  # for agents that sample rewards
+    row_stream: np.random.Generator  # for agents that sample transitions
 
 
 @kernel
@@ -69,9 +72,9 @@ def play(task: Task, policy: Floats, t: int) -> None:
     else:
         log.values[t] = log.values[t - 1]
     total, hit = 0.0, False
-    s = draw(model.initial, nature.random())
+    s = draw_start(model.initial, nature)
     for l in range(model.layers.size - 1):
-        a = draw(policy[:, s], task.agent_stream.random())
+        a = draw_action(policy, s, task.action_stream.random())
         r = model.reward[a, s]
         if world.bernoulli:
             r = 1.0 if nature.random() < r else 0.0
@@ -82,24 +85,50 @@ def play(task: Task, policy: Floats, t: int) -> None:
         total += r
         hit = hit or (s == world.goal_state and a == world.goal_action)
         if l + 2 < model.layers.size:
-            first = model.rows.start[a, s]
-            row = model.rows.weight[first : first + model.rows.length[a, s]]
-            s = model.rows.succ[first] if row.size == 1 else model.rows.succ[first + draw(row, nature.random())]
+            s = next_state(model.rows, a, s, nature)
     log.returns[t] = total
     log.hits[t] = hit
 
 
-@kernel
-def draw(probabilities: Floats, u: float) -> int:
-    """The index that a uniform u in [0, 1) falls on."""
+@kernel(inline=True)
+def draw_action(policy: Floats, s: int, u: float) -> int:
+    """The action that a uniform u in [0, 1) falls on in state s."""
     last = 0
-    for i in range(probabilities.size):
-        if probabilities[i] > 0.0:
-            last = i
-            u -= probabilities[i]
+    for a in range(policy.shape[0]):
+        if policy[a, s] > 0.0:
+            last = a
+            u -= policy[a, s]
             if u < 0.0:
                 break
     return last
+
+
+@kernel(inline=True)
+def draw_start(initial: Floats, rng: np.random.Generator) -> int:
+    """A state of the first layer; no randomness is spent where there is but one."""
+    last = 0
+    if initial.size > 1:
+        u = rng.random()
+        for s in range(initial.size):
+            if initial[s] > 0.0:
+                last = s
+                u -= initial[s]
+                if u < 0.0:
+                    break
+    return last
+
+
+@kernel(inline=True)
+def next_state(rows: Rows, a: int, s: int, rng: np.random.Generator) -> int:
+    """A successor of (a, s); no randomness is spent where there is but one."""
+    e = rows.start[a, s]
+    end = e + rows.length[a, s] - 1
+    if e < end:
+        u = rng.random() - rows.weight[e]
+        while u >= 0.0 and e < end:
+            e += 1
+            u -= rows.weight[e]
+    return rows.succ[e]
 
 
 class Agent(Protocol):
@@ -108,7 +137,7 @@ class Agent(Protocol):
     diagnostics: ClassVar[tuple[str, ...]]  # names of what it logs of every episode
 
     def begin(self, belief: Belief) -> Any:
-        """Everything the agent carries from episode to episode, as a NamedTuple of arrays."""
+        """All that is carried from episode to episode: a NamedTuple of arrays, among them ``policy``, (A, S)."""
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         """Play and learn from ``count`` episodes, the first of them number ``first`` = 0, 1, …"""
@@ -232,7 +261,7 @@ def new_task(agent: Agent, world: MDP, episodes: int, seed: int, every: int = 1)
     bernoulli = isinstance(noise, str)
     # each use has a stream of its own, named by what it is for
     names = (zlib.crc32(world.name.encode()), zlib.crc32(type(agent).__name__.encode()))
-    nature, choices = (np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*names, use))) for use in (0, 1))
+    streams = [np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*names, use))) for use in range(4)]
     return Task(
         world=World(world.model, 0.0 if bernoulli else float(noise), bernoulli, *goal),
         log=Log(np.zeros(episodes), np.zeros(episodes), np.zeros(episodes, np.bool_),
@@ -241,6 +270,8 @@ def new_task(agent: Agent, world: MDP, episodes: int, seed: int, every: int = 1)
         evaluate_every=every,
         V=np.zeros(world.states),
         scratch=np.zeros(max(world.widths)),
-        world_stream=nature,
-        agent_stream=choices,
+        world_stream=streams[0],
+        action_stream=streams[1],
+        reward_stream=streams[2],
+        row_stream=streams[3],
     )  # fmt: skip

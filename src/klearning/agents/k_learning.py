@@ -84,6 +84,7 @@ class KLearning:
     tolerance: float = 1e-6
 
     diagnostics: ClassVar[tuple[str, ...]] = ("temperature", "bound", "gap", "sweeps")
+    paper: ClassVar[str] = "O'Donoghue (2021), Variational Bayesian reinforcement learning with regret bounds"
 
     def __post_init__(self) -> None:
         if isinstance(self.temperature, str):

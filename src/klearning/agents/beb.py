@@ -1,0 +1,56 @@
+"""BEB, the Bayesian exploration bonus (Kolter and Ng, 2009).
+
+For episode t = 1, 2, …, on the posterior mean:
+
+    Q_l(s,a) = m(s,a) + β / (1 + Σα + n(s,a)) + Σ_s' P̄(s'|s,a) max_a' Q_{l+1}(s',a'),      β = 2L²
+    follow argmax_a Q_l(s,a)
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from klearning import checks
+from klearning.agents.planning import Planning, planning, update
+from klearning.beliefs import Belief
+from klearning.bellman import greedy, hard_sweep
+from klearning.compiled import kernel
+from klearning.simulate import Task, play
+
+
+@kernel
+def plan(memory: Planning, beta: float) -> None:
+    p, reward = memory.posterior, memory.reward
+    for a in range(reward.shape[0]):
+        for s in range(reward.shape[1]):
+            reward[a, s] = p.model.reward[a, s] + beta / (1.0 + p.total + p.visits[a, s])
+    hard_sweep(p.model, reward, memory.Q, memory.V)
+    greedy(memory.Q, memory.policy)
+
+
+@kernel
+def episodes(memory: Planning, beta: float, task: Task, first: int, count: int) -> Planning:
+    for t in range(first, first + count):
+        plan(memory, beta)
+        play(task, memory.policy, t)
+        memory = update(memory, task.episode)
+    return memory
+
+
+@dataclass(frozen=True)
+class BEB:
+    """A bonus that falls as 1/n on the posterior mean; ``scale`` multiplies β = 2L²."""
+
+    scale: float = 1.0
+
+    diagnostics: ClassVar[tuple[str, ...]] = ()
+    paper: ClassVar[str] = "Kolter and Ng (2009), Near-Bayesian exploration in polynomial time"
+
+    def __post_init__(self) -> None:
+        checks.number("scale", self.scale, 0.0)
+
+    def begin(self, belief: Belief) -> Planning:
+        return planning(belief.posterior())
+
+    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
+        horizon = len(memory.posterior.model.layers) - 1
+        return episodes(memory, 2.0 * horizon**2 * self.scale, task, first, count)

@@ -1,0 +1,81 @@
+"""BOLT, Bayesian optimistic local transitions (Araya-López, Thomas and Buffet, 2012).
+
+For episode t = 1, 2, …, as if each (s,a) had been tried η more times, always ending in the best next state:
+
+    w = η / (Σα + n(s,a) + η),     η = L
+    Q_l(s,a) = m(s,a) + (1 − w) Σ_s' P̄(s'|s,a) V_{l+1}(s') + w max_s' V_{l+1}(s'),     V = max_a Q
+    follow argmax_a Q_l(s,a)
+
+The paper knows the rewards. Where they are unknown, ``imagined_reward`` is what each imagined visit pays; None leaves
+them at their posterior mean.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from klearning import checks
+from klearning.agents.planning import Planning, planning, update
+from klearning.beliefs import Belief
+from klearning.bellman import action_values, greedy, maximum
+from klearning.compiled import kernel
+from klearning.simulate import Task, play
+
+
+class Settings(NamedTuple):
+    eta: float
+    imagined_reward: float  # nan where rewards are taken at their posterior mean
+
+
+@kernel
+def plan(memory: Planning, settings: Settings) -> None:
+    p, reward, Q, V, eta = memory.posterior, memory.reward, memory.Q, memory.V, settings.eta
+    layers = p.model.layers
+    for l in range(layers.size - 2, -1, -1):
+        best = V[layers[l + 1] : layers[l + 2]].max() if l + 2 < layers.size else 0.0
+        action_values(p.model, p.model.reward, l, V, Q)
+        for a in range(Q.shape[0]):
+            for s in range(layers[l], layers[l + 1]):
+                m = p.model.reward[a, s]
+                w = eta / (p.total + p.visits[a, s] + eta) if p.learns else 0.0
+                reward[a, s] = m
+                if not np.isnan(settings.imagined_reward) and p.variance[a, s] > 0.0:
+                    known = p.prior.strength + p.visits[a, s]
+                    reward[a, s] = (known * m + eta * settings.imagined_reward) / (known + eta)
+                Q[a, s] = reward[a, s] + (1.0 - w) * (Q[a, s] - m) + w * best
+        maximum(p.model, l, Q, V)
+    greedy(Q, memory.policy)
+
+
+@kernel
+def episodes(memory: Planning, settings: Settings, task: Task, first: int, count: int) -> Planning:
+    for t in range(first, first + count):
+        plan(memory, settings)
+        play(task, memory.policy, t)
+        memory = update(memory, task.episode)
+    return memory
+
+
+@dataclass(frozen=True)
+class BOLT:
+    """Plans as if every action had been tried η more times and had always ended best; ``scale`` multiplies η = L."""
+
+    scale: float = 1.0
+    imagined_reward: float | None = None
+
+    diagnostics: ClassVar[tuple[str, ...]] = ()
+    paper: ClassVar[str] = "Araya-López, Thomas and Buffet (2012), Near-optimal BRL using optimistic local transitions"
+
+    def __post_init__(self) -> None:
+        checks.number("scale", self.scale, 0.0, above=True)
+        if self.imagined_reward is not None:
+            checks.number("imagined_reward", self.imagined_reward, -np.inf)
+
+    def begin(self, belief: Belief) -> Planning:
+        return planning(belief.posterior())
+
+    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
+        horizon = len(memory.posterior.model.layers) - 1
+        imagined = np.nan if self.imagined_reward is None else float(self.imagined_reward)
+        return episodes(memory, Settings(horizon * float(self.scale), imagined), task, first, count)

@@ -1,0 +1,119 @@
+"""Soft Q-learning (Haarnoja et al., 2017): a Boltzmann policy of fixed temperature and no bonus, for comparison.
+
+With V(s) = τ log Σ_a exp(Q(s,a)/τ), and π(a|s) ∝ exp(Q(s,a)/τ) followed in either form:
+
+    td:     Q_l(s,a) ← Q_l(s,a) + α_n (r + V_{l+1}(s') − Q_l(s,a)) after each step, all Q = 0 to begin with
+    model:  Q_l(s,a) = m(s,a) + Σ_s' P̄(s'|s,a) V_{l+1}(s') on the posterior mean, before each episode
+
+The second is K-learning's sweep with c = 0 and τ held fixed: what distinguishes the two is the bonus and the
+choice of τ.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from klearning import checks
+from klearning.agents.steps import step_number, step_size
+from klearning.beliefs import Belief, Episode, Posterior, learn
+from klearning.bellman import Soft, boltzmann, soft_arrays, soft_sweep
+from klearning.compiled import Floats, kernel
+from klearning.elementary import exp_negative
+from klearning.simulate import Task, play
+
+
+class Settings(NamedTuple):
+    tau: float
+    step: float
+
+
+class ValueMemory(NamedTuple):
+    Q: Floats
+    V: Floats
+    visits: Floats
+    policy: Floats
+
+
+@kernel
+def soft_maximum_at(Q: Floats, tau: float, s: int, V: Floats, policy: Floats) -> None:
+    """V(s) and π(·|s) of one state."""
+    actions = Q.shape[0]
+    best, total = Q[0, s], 0.0
+    for a in range(1, actions):
+        best = max(best, Q[a, s])
+    for a in range(actions):
+        policy[a, s] = exp_negative((Q[a, s] - best) / tau)
+        total += policy[a, s]
+    for a in range(actions):
+        policy[a, s] /= total
+    V[s] = best + tau * np.log(total)
+
+
+@kernel
+def update(memory: ValueMemory, settings: Settings, episode: Episode) -> None:
+    """Learn from one episode, and bring values and policy up to date where it passed."""
+    L = episode.states.size
+    for l in range(L):
+        s, a = episode.states[l], episode.actions[l]
+        memory.visits[a, s] += 1.0
+        target = episode.rewards[l] + (memory.V[episode.states[l + 1]] if l + 1 < L else 0.0)
+        memory.Q[a, s] += step_size(settings.step, L, memory.visits[a, s]) * (target - memory.Q[a, s])
+        soft_maximum_at(memory.Q, settings.tau, s, memory.V, memory.policy)
+
+
+@kernel
+def value_episodes(memory: ValueMemory, settings: Settings, task: Task, first: int, count: int) -> ValueMemory:
+    for t in range(first, first + count):
+        play(task, memory.policy, t)
+        update(memory, settings, task.episode)
+    return memory
+
+
+class ModelMemory(NamedTuple):
+    posterior: Posterior
+    nothing: Floats  # c = 0
+    policy: Floats
+    work: Soft
+
+
+@kernel
+def model_episodes(memory: ModelMemory, settings: Settings, task: Task, first: int, count: int) -> ModelMemory:
+    for t in range(first, first + count):
+        p = memory.posterior
+        soft_sweep(p.model, memory.nothing, settings.tau, memory.work)
+        boltzmann(p.model.layers, memory.work, memory.policy)
+        play(task, memory.policy, t)
+        memory = ModelMemory(learn(p, task.episode), memory.nothing, memory.policy, memory.work)
+    return memory
+
+
+@dataclass(frozen=True)
+class SoftQLearning:
+    """Soft Q-learning at a fixed ``temperature``, in the form "td" or "model"; ``step`` is for the former."""
+
+    temperature: float = 0.05
+    form: str = "td"
+    step: str | float = "falling"
+
+    diagnostics: ClassVar[tuple[str, ...]] = ()
+    paper: ClassVar[str] = "Haarnoja, Tang, Abbeel and Levine (2017), RL with deep energy-based policies"
+
+    def __post_init__(self) -> None:
+        checks.number("temperature", self.temperature, 0.0, above=True)
+        checks.choice("form", self.form, ["td", "model"])
+        step_number(self.step)
+
+    def begin(self, belief: Belief) -> ValueMemory | ModelMemory:
+        shape = belief.visits.shape
+        if self.form == "model":
+            work = soft_arrays(belief.layers, belief.actions)
+            return ModelMemory(belief.posterior(), np.zeros(shape), np.zeros(shape), work)
+        V = np.full(shape[1], self.temperature * np.log(shape[0]))
+        return ValueMemory(np.zeros(shape), V, np.zeros(shape), np.full(shape, 1.0 / shape[0]))
+
+    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
+        settings = Settings(float(self.temperature), step_number(self.step))
+        if self.form == "model":
+            return model_episodes(memory, settings, task, first, count)
+        return value_episodes(memory, settings, task, first, count)

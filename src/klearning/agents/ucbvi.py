@@ -1,0 +1,105 @@
+"""UCBVI (Azar, Osband and Munos, 2017), with either of its bonuses.
+
+For episode t = 1, 2, …, with empirical r̂, P̂ and n = n(s,a), backwards from the last layer:
+
+    Q_l(s,a) ← min( Q_l(s,a), r̂(s,a) + b(s,a) + Σ_s' P̂(s'|s,a) V_{l+1}(s') ),     Q_l = L − l + 1 before a visit
+    V_l(s) = max_a Q_l(s,a), and follow argmax_a Q_l(s,a)
+
+    hoeffding (CH):  b = 7 L Lg / √n                                            Lg = ln(5 S A T / δ)
+    bernstein (BF):  b = √(8 Lg Var_P̂(V)/n) + 14 L Lg/(3n) + √(8 Σ_y P̂(y) min(10⁴ L³S²A Lg²/n'(y), L²) / n)
+
+with n'(y) the visits of state y. Rewards are taken to lie in [0, 1].
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from klearning import checks
+from klearning.agents.confidence import Confidence, confidence, total_steps
+from klearning.agents.planning import Planning, planning, steps_to_go, update
+from klearning.beliefs import Belief, Posterior
+from klearning.bellman import expectation, greedy, maximum
+from klearning.compiled import Floats, kernel
+from klearning.simulate import Task, play
+
+
+class Settings(NamedTuple):
+    bernstein: bool
+    scale: float
+    confidence: Confidence
+
+
+@kernel
+def bernstein_bonus(p: Posterior, a: int, s: int, V: Floats, mean: float, Lg: float) -> float:
+    """The bonus BF; ``mean`` is Σ_y P̂(y) V(y)."""
+    A, S = p.visits.shape
+    L, n, rows = p.model.layers.size - 1.0, p.visits[a, s], p.model.rows
+    variance = correction = 0.0
+    for e in range(rows.start[a, s], rows.start[a, s] + rows.length[a, s]):
+        y, share = rows.succ[e], rows.weight[e] / n
+        visits = 0.0
+        for b in range(A):
+            visits += p.visits[b, y]
+        variance += share * (V[y] - mean) ** 2
+        correction += share * min(1e4 * L**3 * S**2 * A * Lg**2 / visits, L**2)
+    return np.sqrt(8.0 * Lg * variance / n) + 14.0 * L * Lg / (3.0 * n) + np.sqrt(8.0 * correction / n)
+
+
+@kernel
+def plan(memory: Planning, settings: Settings, t: int) -> None:
+    p, Q, V, mean = memory.posterior, memory.Q, memory.V, memory.scratch
+    layers = p.model.layers
+    L, (A, S) = layers.size - 1, Q.shape
+    Lg = np.log(5.0 * S * A * total_steps(settings.confidence, L, t) / settings.confidence.delta)
+    for l in range(L - 1, -1, -1):
+        for a in range(A):
+            expectation(p.model, l, a, V, mean)
+            for s in range(layers[l], layers[l + 1]):
+                n, i = p.visits[a, s], s - layers[l]
+                if n > 0.0:
+                    bonus = 7.0 * L * Lg / np.sqrt(n)
+                    if settings.bernstein:
+                        bonus = bernstein_bonus(p, a, s, V, mean[i], Lg)
+                    Q[a, s] = min(Q[a, s], p.model.reward[a, s] + settings.scale * bonus + mean[i])
+        maximum(p.model, l, Q, V)
+    greedy(Q, memory.policy)
+
+
+@kernel
+def episodes(memory: Planning, settings: Settings, task: Task, first: int, count: int) -> Planning:
+    for t in range(first, first + count):
+        plan(memory, settings, t)
+        play(task, memory.policy, t)
+        memory = update(memory, task.episode)
+    return memory
+
+
+@dataclass(frozen=True)
+class UCBVI:
+    """Value iteration with an upper confidence bonus, "hoeffding" or "bernstein"; ``scale`` multiplies it.
+
+    ``delta`` is the failure probability, ``episodes`` the total number, by default as many as have come.
+    """
+
+    bonus: str = "hoeffding"
+    scale: float = 1.0
+    delta: float = 0.1
+    episodes: int | None = None
+
+    diagnostics: ClassVar[tuple[str, ...]] = ()
+    paper: ClassVar[str] = "Azar, Osband and Munos (2017), Minimax regret bounds for reinforcement learning"
+
+    def __post_init__(self) -> None:
+        checks.choice("bonus", self.bonus, ["hoeffding", "bernstein"])
+        checks.number("scale", self.scale, 0.0)
+        confidence(self.delta, self.episodes)
+
+    def begin(self, belief: Belief) -> Planning:
+        nothing_seen = belief.frequencies()
+        return planning(nothing_seen, Q=steps_to_go(nothing_seen))
+
+    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
+        settings = Settings(self.bonus == "bernstein", float(self.scale), confidence(self.delta, self.episodes))
+        return episodes(memory, settings, task, first, count)
