@@ -181,8 +181,8 @@ def test_protocol_text_learns_as_fast_as_it_should(depth):
     runs = kl.run(TEXT.k_learning(), TEXT.world(depth), prior=TEXT.prior, episodes=2000, seeds=10)
     assert abs(runs.first_hit.mean() - first_hit) < 4 * se_first * np.sqrt(1.5)
     assert abs(runs.solved.mean() - solved) < 4 * se_solved * np.sqrt(1.5)
-    if depth == 50:
-        assert (runs.hits[:, 900:1000].sum(axis=1) >= 90).all()
+    if depth == 50:  # 2 or 3 seeds in 60 settle only after t = 1000; more than 3 in 10 has a chance of about 1e-3
+        assert (runs.hits[:, 900:1000].sum(axis=1) >= 90).sum() >= 7
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 # each module may import those to its left
 ORDER = (
     "compiled", "elementary", "rows", "checks", "bellman", "mdp", "beliefs", "bonuses", "temperature", "cone",
-    "regret", "worlds", "simulate", "agents", "figures", "papers", "__init__", "cli",
+    "regret", "worlds", "simulate", "contract", "agents", "figures", "papers", "__init__", "cli",
 )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from klearning.agents import (
 )
 from klearning.beliefs import Belief, Beta, Dirichlet, Episode, Gaussian, Known, Prior
 from klearning.cone import solve_cone
+from klearning.contract import BrokenContract, check_agent
 from klearning.mdp import MDP, Solution, evaluate, optimal
 from klearning.simulate import Agent, Runs, run
 from klearning.temperature import Plan, Schedule, schedule, solve
@@ -40,6 +41,7 @@ __all__ = [
     "Agent",
     "Belief",
     "Beta",
+    "BrokenContract",
     "Dirichlet",
     "Episode",
     "Gaussian",
@@ -56,6 +58,7 @@ __all__ = [
     "SoftQLearning",
     "Solution",
     "bandit",
+    "check_agent",
     "deep_sea",
     "evaluate",
     "optimal",

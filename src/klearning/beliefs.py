@@ -57,15 +57,16 @@ class Gaussian:
         checks.number("noise", self.noise, 0.0)
 
     def numbers(self) -> RewardPrior:
-        strength = (self.noise / self.sd) ** 2 if self.sd > 0 else np.inf
+        ratio = float(self.noise) / float(self.sd) if self.sd > 0 else np.inf
+        strength = ratio * ratio  # infinite where the mean is as good as known
         return RewardPrior(float(self.mean), float(self.sd) ** 2, strength, float(self.noise) ** 2, 0.0)
 
-    def variance(self, mean: Floats, proxy: Floats, visits: Floats) -> Floats:
+    def variance(self, p: "Posterior") -> Floats:
         """The exact posterior variance: of a Gaussian, the proxy itself."""
-        return proxy
+        return p.variance
 
-    def draw(self, mean: Floats, proxy: Floats, visits: Floats, rng: np.random.Generator) -> Floats:
-        return mean + np.sqrt(proxy) * rng.standard_normal(mean.shape)
+    def draw(self, p: "Posterior", rng: np.random.Generator) -> Floats:
+        return p.model.reward + np.sqrt(p.variance) * rng.standard_normal(p.variance.shape)
 
     def world_noise(self) -> float | str:
         return self.noise
@@ -86,13 +87,12 @@ class Beta:
         strength = float(self.a + self.b)
         return RewardPrior(self.a / strength, 0.25 / (strength + 1.0), strength, 0.25, 1.0)
 
-    def variance(self, mean: Floats, proxy: Floats, visits: Floats) -> Floats:
+    def variance(self, p: "Posterior") -> Floats:
         """The exact posterior variance, at most the proxy."""
-        return mean * (1.0 - mean) / (self.a + self.b + visits + 1.0)
+        return p.model.reward * (1.0 - p.model.reward) / (self.a + self.b + p.visits + 1.0)
 
-    def draw(self, mean: Floats, proxy: Floats, visits: Floats, rng: np.random.Generator) -> Floats:
-        total = self.a + self.b + visits
-        return rng.beta(mean * total, (1.0 - mean) * total)
+    def draw(self, p: "Posterior", rng: np.random.Generator) -> Floats:
+        return rng.beta(self.a + p.reward_sums, self.b + (p.visits - p.reward_sums))
 
     def world_noise(self) -> float | str:
         return "bernoulli"
@@ -128,11 +128,12 @@ class Dirichlet:
         if inside.size and inside.min() == 0:
             a, s = np.argwhere(inside == 0)[0]
             raise ValueError(f"support of state {s}, action {a} is empty: name at least one next state")
-        weight = rows.weight
-        for a in range(actions):
-            for s in range(layers[-2]):
-                row = slice(rows.start[a, s], rows.start[a, s] + rows.length[a, s])
-                weight[row] = self.mass / rows.length[a, s]
+        length = rows.length.ravel()
+        first = np.cumsum(length) - length
+        entry = np.repeat(rows.start.ravel() - first, length) + np.arange(length.sum())
+        row = np.repeat(np.arange(length.size), length)
+        possible = rows.weight[entry] > 0.0
+        rows.weight[entry] = np.where(possible, self.mass / np.bincount(row, possible, length.size)[row], 0.0)
         return Transitions(rows, 0.0, self.mass, True)
 
 
@@ -366,8 +367,7 @@ class Belief:
     @property
     def reward_variances(self) -> Layers:
         """Var(μ(s,a)), exact, (S_l, A)."""
-        p = self.posterior()
-        return split(self.prior.reward.variance(p.model.reward, p.variance, p.visits), self.layers)
+        return split(self.prior.reward.variance(self.posterior()), self.layers)
 
     @property
     def transition_means(self) -> Layers:
@@ -379,7 +379,7 @@ class Belief:
         sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         for_rewards, for_rows = (np.random.default_rng(child) for child in sequence.spawn(2))
         p = self.posterior()
-        reward = self.prior.reward.draw(p.model.reward, p.variance, p.visits, for_rewards)
+        reward = self.prior.reward.draw(p, for_rewards)
         rows = copy_rows(self.transitions.rows)
         if self.transitions.learns:
             blocks = [_draw_dirichlet(alpha, for_rows) for alpha in self._concentrations()]

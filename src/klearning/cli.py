@@ -20,7 +20,7 @@ from klearning.agents import AGENTS
 from klearning.beliefs import Beta, Dirichlet, Gaussian, Prior
 from klearning.simulate import Runs
 from klearning.simulate import run as simulate
-from klearning.worlds import WORLDS
+from klearning.worlds import SOURCES, WORLDS
 
 BAD_INPUT = 2
 
@@ -106,6 +106,42 @@ def run(
     if not no_figure:
         canvas.save(learning.draw(runs), out)
         click.echo(f"drawn: {out}", err=as_json)
+
+
+@commands.command()
+@click.option("--json", "as_json", is_flag=True, help="print JSON instead of a table")
+def agents(as_json: bool) -> None:
+    """List the agents, with their papers and parameters."""
+    print_list("agent", {name: (cls, cls.paper) for name, cls in AGENTS.items()}, as_json)
+
+
+@commands.command()
+@click.option("--json", "as_json", is_flag=True, help="print JSON instead of a table")
+def worlds(as_json: bool) -> None:
+    """List the worlds, with where they come from and their parameters."""
+    print_list("world", {name: (make, SOURCES[name]) for name, make in WORLDS.items()}, as_json)
+
+
+def print_list(kind: str, entries: dict[str, tuple[Any, str]], as_json: bool) -> None:
+    """One line each: name, what it is, its source, its parameters with their defaults."""
+    found: list[dict[str, Any]] = [
+        {
+            kind: name,
+            "what": (inspect.getdoc(thing) or "").split("\n")[0],
+            "source": source,
+            "parameters": {p.name: str(p.default) for p in inspect.signature(thing).parameters.values()},
+        }
+        for name, (thing, source) in entries.items()
+    ]
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+        return
+    for entry in found:
+        parameters = ", ".join(f"{name}={default}" for name, default in entry["parameters"].items())
+        click.secho(entry[kind], bold=True)
+        for line in (entry["what"].replace("``", ""), entry["source"], parameters and f"parameters: {parameters}"):
+            if line:
+                click.echo(f"    {line}")
 
 
 @commands.command()

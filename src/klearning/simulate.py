@@ -105,16 +105,14 @@ def draw_action(policy: Floats, s: int, u: float) -> int:
 
 @kernel(inline=True)
 def draw_start(initial: Floats, rng: np.random.Generator) -> int:
-    """A state of the first layer; no randomness is spent where there is but one."""
-    last = 0
-    if initial.size > 1:
-        u = rng.random()
-        for s in range(initial.size):
-            if initial[s] > 0.0:
-                last = s
-                u -= initial[s]
-                if u < 0.0:
-                    break
+    """A state of the first layer."""
+    last, u = 0, rng.random()
+    for s in range(initial.size):
+        if initial[s] > 0.0:
+            last = s
+            u -= initial[s]
+            if u < 0.0:
+                break
     return last
 
 

@@ -36,6 +36,7 @@ from klearning.mdp import Layers, split
 
 MOST_SWEEPS = 200
 LONGEST_STEP = 3.0  # in log τ
+ROUNDING = 2.3e-16
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def at_temperature(model: Model, c: Floats, tau: float, policy: Floats, W: Soft)
 
 @kernel
 def at_optimum(model: Model, c: Floats, warm: float, tolerance: float, policy: Floats, W: Soft) -> Temperature:
-    """Newton in log τ, kept inside a bracket, until the gap is below ``tolerance`` times f − J.
+    """Newton in log τ, kept inside a bracket, until the gap is below ``tolerance`` times f − J, and times f.
 
     ``warm`` is where to begin, 0 for nowhere in particular.
     """
@@ -123,11 +124,18 @@ def at_optimum(model: Model, c: Floats, warm: float, tolerance: float, policy: F
         else:
             low = tau
         better = newton(tau, slope, slope + tau * tau * f2, low, high)
-        if gap <= tolerance * (tau * H + C / tau) or sweeps == MOST_SWEEPS:
+        if gap <= allowed(tolerance, f, tau * H + C / tau) or sweeps == MOST_SWEEPS:
             boltzmann(model.layers, W, policy)
             return Temperature(tau, f, gap, sweeps, better)
         tau = better
     return at_temperature(model, c, 0.0, policy, W)
+
+
+@kernel
+def allowed(tolerance: float, f: float, optimism: float) -> float:
+    """The gap at which to stop: relative to the optimism f − J and to f itself, but no finer than their rounding."""
+    small, large = min(optimism, abs(f)), max(optimism, abs(f))
+    return max(tolerance * small, ROUNDING * large)
 
 
 @kernel
@@ -165,7 +173,7 @@ def solve(
     """K-values (e-bellmanop) and the Boltzmann policy over them (e-policy).
 
     ``temperature`` is "optimal", a number, or ``schedule(t)``; ``bonus`` is "paper", "sharp" or "reward".
-    The optimum is found to a duality gap below ``tolerance`` times the optimism f − J. It is 0 where
+    The optimum is found to a duality gap below ``tolerance`` times the optimism f − J, and times f. It is 0 where
     nothing is uncertain (act greedily) and infinite where there is one action.
     """
     tolerance = checks.number("tolerance", tolerance, 0.0, 1.0, above=True)

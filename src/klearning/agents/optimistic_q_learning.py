@@ -110,9 +110,9 @@ class OptimisticQLearning:
     def begin(self, belief: Belief) -> Memory:
         shape = belief.visits.shape
         V = np.repeat(np.arange(belief.horizon, 0, -1.0), np.diff(belief.layers))
-        Q, policy = np.ascontiguousarray(np.broadcast_to(V, shape)), np.zeros(shape)
+        Q, policy = np.array(np.broadcast_to(V, shape)), np.zeros(shape)
         greedy(Q, policy)
-        return Memory(Q.copy(), V, np.zeros(shape), policy, np.zeros(shape), np.zeros(shape), np.zeros(shape))
+        return Memory(Q, V, np.zeros(shape), policy, np.zeros(shape), np.zeros(shape), np.zeros(shape))
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         settings = Settings(self.bonus == "bernstein", float(self.scale), confidence(self.delta, self.episodes))

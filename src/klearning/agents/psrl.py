@@ -32,11 +32,10 @@ STICK = 1e-16  # what may be left of a row's probability
 @kernel
 def sample_reward(p: Posterior, a: int, s: int, rng: np.random.Generator) -> float:
     """A mean reward from its posterior."""
-    mean = p.model.reward[a, s]
     if p.prior.shift == 0.0:  # Gaussian
-        return mean + np.sqrt(p.variance[a, s]) * rng.standard_normal()
-    weight = p.prior.strength + p.visits[a, s]
-    return rng.beta(weight * mean, weight * (1.0 - mean))
+        return p.model.reward[a, s] + np.sqrt(p.variance[a, s]) * rng.standard_normal()
+    heads, tails = p.prior.strength * p.prior.mean, p.prior.strength * (1.0 - p.prior.mean)
+    return rng.beta(heads + p.reward_sums[a, s], tails + (p.visits[a, s] - p.reward_sums[a, s]))
 
 
 @kernel

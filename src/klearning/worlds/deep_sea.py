@@ -48,16 +48,13 @@ def _moves(layers: Ints, row: Ints, column: Ints, slip: float) -> Rows:
     last = row == len(layers) - 2
     below = layers[row + 1]
     room = np.ones((2, len(row)), np.int64)
-    room[RIGHT, ~last] += slip > 0.0
+    room[RIGHT, ~last] += 0.0 < slip < 1.0
     rows = rows_with_room(room)
-    rows.length[:, ~last] = room[:, ~last]
-    for action, extra, to, probability in (
-        (LEFT, 0, np.maximum(column - 1, 0), 1.0),
-        (RIGHT, 0, column + 1, 1.0 - slip),
-        (RIGHT, 1, column, slip),
-    ):
-        if probability > 0.0 or extra == 0:
-            where = rows.start[action, ~last] + extra
+    moves = [(LEFT, np.maximum(column - 1, 0), 1.0), (RIGHT, column + 1, 1.0 - slip), (RIGHT, column, slip)]
+    for action, to, probability in moves:
+        if probability > 0.0:
+            where = rows.start[action, ~last] + rows.length[action, ~last]
             rows.succ[where] = (below + to)[~last]
             rows.weight[where] = probability
+            rows.length[action, ~last] += 1
     return rows
