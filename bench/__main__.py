@@ -29,7 +29,7 @@ from klearning.bonuses import bonus_for, fill
 from klearning.compiled import Floats, kernel
 from klearning.cone import cone_program
 from klearning.papers.odonoghue2021.protocols import TEXT
-from klearning.simulate import new_task
+from klearning.simulate import Agent, new_task
 from klearning.temperature import at_optimum
 
 REPEATS = 30
@@ -171,6 +171,41 @@ def episode_table() -> None:
                 f"{runs.first_hit.mean():.0f} / {solved.mean():.0f} ({len(solved)} of 10)")  # fmt: skip
 
 
+AGENTS: dict[str, tuple[Agent, int, int]] = {  # with episodes, and how often the policy is evaluated
+    "KLearning, optimal": (kl.KLearning(), 1000, 1),
+    "KLearning, schedule": (kl.KLearning("schedule"), 1000, 1),
+    "PSRL": (kl.PSRL(), 500, 1),
+    "RLSVI": (kl.RLSVI(), 2000, 1),
+    "UCBVI, hoeffding": (kl.UCBVI(), 2000, 1),
+    "UCBVI, bernstein": (kl.UCBVI("bernstein"), 1000, 1),
+    "BEB": (kl.BEB(), 2000, 1),
+    "BOLT": (kl.BOLT(), 2000, 1),
+    "UCRL2": (kl.UCRL2(), 2000, 1),
+    "UCFH, least_visits 1": (kl.UCFH(least_visits=1), 1000, 1),
+    "SoftQLearning, model": (kl.SoftQLearning(form="model"), 2000, 1),
+    "SoftQLearning, td": (kl.SoftQLearning(), 20_000, 100),
+    "QLearning": (kl.QLearning(), 20_000, 100),
+    "OptimisticQLearning, hoeffding": (kl.OptimisticQLearning(), 20_000, 100),
+    "OptimisticQLearning, bernstein": (kl.OptimisticQLearning("bernstein"), 20_000, 100),
+}
+
+
+def agent_table() -> None:
+    header(
+        "agent", "evaluated every", "episodes a second at depth 50", "at depth 100", "time ratio (4 times the states)"
+    )
+    for name, (agent, episodes, every) in AGENTS.items():
+        speed = {}
+        for depth in (50, 100):
+            runs = [
+                kl.run(agent, TEXT.world(depth), prior=TEXT.prior, episodes=episodes, seeds=[seed], threads=1,
+                       evaluate_every=every)
+                for seed in range(3)
+            ]  # fmt: skip
+            speed[depth] = max(r.values.size / r.seconds for r in runs)
+        row(name, every, f"{speed[50]:,.0f}", f"{speed[100]:,.0f}", f"{speed[50] / speed[100]:.1f}")
+
+
 def big_world() -> None:
     """Depth 1000, in a process of its own so that the peak memory is its own."""
     start = time.perf_counter()
@@ -212,6 +247,7 @@ def main() -> None:
     sweep_table()
     solve_table()
     episode_table()
+    agent_table()
     print("\n" + in_new_process("big_world"))
     with tempfile.TemporaryDirectory() as cache:
         print(f"first run on a fresh machine, compiling: {in_new_process('first_run', cache)}")

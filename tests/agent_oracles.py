@@ -1,4 +1,4 @@
-"""Slow, obvious versions of the agents: counts in dictionaries, one (s, a) at a time, linear programs where one is meant.
+"""Slow, obvious versions of the agents: counts in dictionaries, one (s, a) at a time, linear programs for maxima.
 
 States are numbered through all layers, which count from 0, so that the papers' L − l + 1 is L − l here. Tables of Q
 are (A, S), as in the agents' memories. Nothing in here calls the package's numerics.
@@ -60,7 +60,7 @@ def follow(agent, world, prior=None, episodes=30, seed=0):
 
 def greedy(Q):
     """Uniform over the maximisers of each state."""
-    best = Q == Q.max(axis=0)
+    best = Q.max(axis=0) == Q
     return best / best.sum(axis=0)
 
 
@@ -162,7 +162,7 @@ def beb(posterior, beta):
 
 
 def bolt(posterior, eta, pays):
-    """As if each (s, a) had been tried η more times and ended in the best next state, paid ``pays`` if that is known."""
+    """As if each (s, a) had been tried η more times, ended in the best next state, and been paid ``pays``, if given."""
     h = posterior.history
 
     def worth(l, s, a, V):

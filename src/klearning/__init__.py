@@ -25,9 +25,8 @@ from klearning.contract import BrokenContract, check_agent
 from klearning.mdp import MDP, Solution, evaluate, optimal
 from klearning.simulate import Agent, Runs, run
 from klearning.temperature import Plan, Schedule, schedule, solve
+from klearning.version import __version__
 from klearning.worlds import bandit, deep_sea, random_mdp, river_swim
-
-__version__ = "0.1.0"
 
 __all__ = [
     "BEB",
@@ -57,6 +56,7 @@ __all__ = [
     "Schedule",
     "SoftQLearning",
     "Solution",
+    "__version__",
     "bandit",
     "check_agent",
     "deep_sea",

@@ -196,6 +196,13 @@ def without_padding(layers: Ints, at: Ints, padded: Floats, out: Floats) -> None
             out[s] = padded[at[l] + s - layers[l]]
 
 
+def soft_values(layers: Ints, W: Soft) -> Floats:
+    """V of the last sweep, by state."""
+    V = np.zeros(int(layers[-1]))
+    without_padding(layers, W.at, W.V, V)
+    return V
+
+
 class Even(NamedTuple):
     """What `spread_evenly` makes of V, H, C and D of the next layer."""
 

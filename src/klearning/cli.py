@@ -15,11 +15,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from klearning import __version__, checks
+from klearning import checks
 from klearning.agents import AGENTS
 from klearning.beliefs import Beta, Dirichlet, Gaussian, Prior
 from klearning.simulate import Runs
 from klearning.simulate import run as simulate
+from klearning.version import __version__
 from klearning.worlds import SOURCES, WORLDS
 
 BAD_INPUT = 2

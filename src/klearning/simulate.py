@@ -140,6 +140,9 @@ class Agent(Protocol):
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         """Play and learn from ``count`` episodes, the first of them number ``first`` = 0, 1, …"""
 
+    def values(self, memory: Any) -> Floats:
+        """The agent's own value of every state when it made its last policy; zeros where it has none."""
+
 
 @dataclass(frozen=True, eq=False)
 class Runs:

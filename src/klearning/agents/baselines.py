@@ -35,6 +35,9 @@ class Random:
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         return episodes(memory, task, first, count)
 
+    def values(self, memory: Any) -> Floats:
+        return np.zeros(memory.policy.shape[1])
+
 
 @dataclass(frozen=True)
 class Optimal:
@@ -52,3 +55,6 @@ class Optimal:
         hard_sweep(model, model.reward, Q, np.zeros(Q.shape[1]))
         greedy(Q, memory.policy)
         return episodes(memory, task, first, count)
+
+    def values(self, memory: Any) -> Floats:
+        return np.zeros(memory.policy.shape[1])

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from klearning import checks
-from klearning.agents.planning import Planning, planning, update
+from klearning.agents.planning import Planning, planned_values, planning, update
 from klearning.beliefs import Belief
 from klearning.bellman import greedy, hard_sweep
-from klearning.compiled import kernel
+from klearning.compiled import Floats, kernel
 from klearning.simulate import Task, play
 
 
@@ -54,3 +54,6 @@ class BEB:
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         horizon = len(memory.posterior.model.layers) - 1
         return episodes(memory, 2.0 * horizon**2 * self.scale, task, first, count)
+
+    def values(self, memory: Any) -> Floats:
+        return planned_values(memory)

@@ -16,10 +16,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from klearning import checks
-from klearning.agents.planning import Planning, planning, update
+from klearning.agents.planning import Planning, planned_values, planning, update
 from klearning.beliefs import Belief
 from klearning.bellman import action_values, greedy, maximum
-from klearning.compiled import kernel
+from klearning.compiled import Floats, kernel
 from klearning.simulate import Task, play
 
 
@@ -79,3 +79,6 @@ class BOLT:
         horizon = len(memory.posterior.model.layers) - 1
         imagined = np.nan if self.imagined_reward is None else float(self.imagined_reward)
         return episodes(memory, Settings(horizon * float(self.scale), imagined), task, first, count)
+
+    def values(self, memory: Any) -> Floats:
+        return planned_values(memory)

@@ -15,7 +15,7 @@ import numpy as np
 
 from klearning import checks
 from klearning.beliefs import Belief, Episode, Posterior, learn
-from klearning.bellman import Soft, soft_arrays
+from klearning.bellman import Soft, soft_arrays, soft_values
 from klearning.bonuses import Bonus, bonus_for, fill, refresh
 from klearning.compiled import Floats, kernel
 from klearning.simulate import Task, play
@@ -108,3 +108,6 @@ class KLearning:
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         return episodes(memory, self.rule(), task, first, count)
+
+    def values(self, memory: Any) -> Floats:
+        return soft_values(memory.posterior.model.layers, memory.work)

@@ -117,3 +117,6 @@ class OptimisticQLearning:
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         settings = Settings(self.bonus == "bernstein", float(self.scale), confidence(self.delta, self.episodes))
         return episodes(memory, settings, task, first, count)
+
+    def values(self, memory: Any) -> Floats:
+        return np.array(memory.V)

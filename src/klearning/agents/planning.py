@@ -39,3 +39,8 @@ def steps_to_go(posterior: Posterior) -> Floats:
     layers = posterior.model.layers
     left = np.repeat(np.arange(len(layers) - 1, 0, -1.0), np.diff(layers))
     return np.array(np.broadcast_to(left, posterior.visits.shape))
+
+
+def planned_values(memory: Planning) -> Floats:
+    """V of the last plan."""
+    return memory.V.copy()

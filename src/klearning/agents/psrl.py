@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from klearning.agents.planning import Planning, planning, update
+from klearning.agents.planning import Planning, planned_values, planning, update
 from klearning.beliefs import Belief, Posterior
 from klearning.bellman import greedy, maximum
 from klearning.compiled import Floats, kernel
@@ -123,3 +123,6 @@ class PSRL:
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         return episodes(memory, task, first, count)
+
+    def values(self, memory: Any) -> Floats:
+        return planned_values(memory)

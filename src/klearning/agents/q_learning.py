@@ -77,3 +77,7 @@ class QLearning:
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         return episodes(memory, Settings(float(self.epsilon), step_number(self.step)), task, first, count)
+
+    def values(self, memory: Any) -> Floats:
+        best: Floats = memory.Q.max(axis=0)
+        return best

@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from klearning import checks
-from klearning.agents.planning import Planning, planning, update
+from klearning.agents.planning import Planning, planned_values, planning, update
 from klearning.beliefs import Belief
 from klearning.bellman import greedy, hard_sweep
-from klearning.compiled import kernel
+from klearning.compiled import Floats, kernel
 from klearning.simulate import Task, play
 
 
@@ -69,3 +69,6 @@ class RLSVI:
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         return episodes(memory, float(self.scale), task, first, count)
+
+    def values(self, memory: Any) -> Floats:
+        return planned_values(memory)

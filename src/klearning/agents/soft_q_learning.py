@@ -17,7 +17,7 @@ import numpy as np
 from klearning import checks
 from klearning.agents.steps import step_number, step_size
 from klearning.beliefs import Belief, Episode, Posterior, learn
-from klearning.bellman import Soft, boltzmann, soft_arrays, soft_sweep
+from klearning.bellman import Soft, boltzmann, soft_arrays, soft_sweep, soft_values
 from klearning.compiled import Floats, kernel
 from klearning.elementary import exp_negative
 from klearning.simulate import Task, play
@@ -117,3 +117,8 @@ class SoftQLearning:
         if self.form == "model":
             return model_episodes(memory, settings, task, first, count)
         return value_episodes(memory, settings, task, first, count)
+
+    def values(self, memory: Any) -> Floats:
+        if self.form == "model":
+            return soft_values(memory.posterior.model.layers, memory.work)
+        return np.array(memory.V)

@@ -18,7 +18,7 @@ import numpy as np
 
 from klearning import checks
 from klearning.agents.confidence import Confidence, confidence, total_steps
-from klearning.agents.planning import Planning, planning, steps_to_go, update
+from klearning.agents.planning import Planning, planned_values, planning, steps_to_go, update
 from klearning.beliefs import Belief, Posterior
 from klearning.bellman import expectation, greedy, maximum
 from klearning.compiled import Floats, kernel
@@ -103,3 +103,6 @@ class UCBVI:
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         settings = Settings(self.bonus == "bernstein", float(self.scale), confidence(self.delta, self.episodes))
         return episodes(memory, settings, task, first, count)
+
+    def values(self, memory: Any) -> Floats:
+        return planned_values(memory)

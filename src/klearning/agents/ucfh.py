@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from klearning import checks
-from klearning.agents.planning import Planning, planning
+from klearning.agents.planning import Planning, planned_values, planning
 from klearning.beliefs import Belief, Episode, Posterior, derive, learn
 from klearning.bellman import Model, greedy, maximum
 from klearning.compiled import Floats, Ints, kernel
@@ -191,3 +191,6 @@ class UCFH:
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         settings = self.settings(memory.policy.shape[0], memory.pending.model.layers)
         return episodes(memory, settings, task, first, count)
+
+    def values(self, memory: Any) -> Floats:
+        return planned_values(memory.planning)

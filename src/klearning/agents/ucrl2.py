@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from klearning import checks
-from klearning.agents.planning import Planning, planning, update
+from klearning.agents.planning import Planning, planned_values, planning, update
 from klearning.beliefs import Belief, Episode
 from klearning.bellman import greedy, maximum
 from klearning.compiled import Floats, Ints, kernel
@@ -147,3 +147,6 @@ class UCRL2:
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         return episodes(memory, Settings(float(self.scale), float(self.delta)), task, first, count)
+
+    def values(self, memory: Any) -> Floats:
+        return planned_values(memory.planning)

@@ -1,0 +1,154 @@
+"""One run of a spec: in chunks, with checkpoints, so that a killed run goes on where it was, to the same bytes.
+
+A checkpoint holds everything: the agent's memory, the states of the random streams, the log so far. Memories are
+NamedTuples of arrays and numbers, so they are taken apart and put together again by position, and nothing is pickled.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from klearning import regret
+from klearning.beliefs import Belief
+from klearning.experiments.files import arrays_from_bytes, arrays_to_bytes, checksum, write_whole
+from klearning.experiments.spec import Spec, build_agent, build_prior, build_world
+from klearning.experiments.store import Store
+from klearning.mdp import optimal
+from klearning.simulate import CHUNK_SECONDS, Task, new_task
+
+STREAMS = ("world_stream", "action_stream", "reward_stream", "row_stream")
+Arrays = dict[str, NDArray[Any]]
+
+
+class Stopped(Exception):
+    """Asked to stop; the checkpoint is written."""
+
+
+class TimedOut(Exception):
+    """The run took longer than it may; the checkpoint is written, so that it can go on."""
+
+
+def execute(
+    spec: Spec,
+    store: Store,
+    *,
+    checkpoint_seconds: float = 10.0,
+    timeout: float = np.inf,
+    should_stop: Callable[[], bool] = lambda: False,
+    progress: Callable[[int], None] = lambda episodes: None,
+) -> None:
+    """Run a spec to its end, from its checkpoint if there is one, and put the result into the store."""
+    world, agent, began = build_world(spec), build_agent(spec), time.monotonic()
+    task = new_task(agent, world, spec.episodes, spec.seed, spec.evaluate_every)
+    belief = Belief.empty(build_prior(spec), world.widths, world.actions, world.initial)
+    memory, done, pictures = agent.begin(belief), 0, []
+    path = store.checkpoint(spec.name)
+    if path.exists():
+        memory, done, pictures = load_checkpoint(path, memory, task, spec)
+    saved, count = time.monotonic(), 1
+    while done < spec.episodes and not (spec.stop == "solved" and _solved(task, done)):
+        stops = [t for t in (*spec.snapshots, spec.episodes) if t > done]
+        size, start = min(count, min(stops) - done), time.monotonic()
+        memory = agent.advance(memory, task, done, size)
+        done += size
+        progress(size)
+        if done in spec.snapshots:
+            pictures.append((agent.values(memory), task.log.visits.copy()))
+        now = time.monotonic()
+        count = count * 2 if now - start < CHUNK_SECONDS / 2 and size == count else count
+        late, stop = now - began > timeout, should_stop()
+        if now - saved > checkpoint_seconds or late or stop:
+            save_checkpoint(path, memory, task, done, pictures)
+            saved = time.monotonic()
+        if stop and done < spec.episodes:
+            raise Stopped
+        if late and done < spec.episodes:
+            raise TimedOut(f"not done after {timeout:g} s, at episode {done} of {spec.episodes}")
+    store.put(spec, _result(spec, task, done, pictures, optimal(world).value, agent.diagnostics))
+
+
+def _solved(task: Task, done: int) -> bool:
+    return bool(done and np.isfinite(regret.time_to_solve(task.log.hits[:done])))
+
+
+def _result(
+    spec: Spec, task: Task, done: int, pictures: list[Any], best: float, diagnostics: tuple[str, ...]
+) -> Arrays:
+    """What is kept. A run that stops when solved is cut at that very episode, wherever its last chunk ended."""
+    if spec.stop == "solved" and _solved(task, done):
+        done = int(regret.time_to_solve(task.log.hits[:done]))
+    log = task.log
+    arrays: Arrays = {
+        "optimal_value": np.float64(best),  # type: ignore[dict-item]
+        "values": log.values[:done],
+        "returns": log.returns[:done],
+        "hits": log.hits[:done],
+        **{f"diagnostic_{name}": log.diagnostics[i, :done] for i, name in enumerate(diagnostics)},
+    }
+    if spec.stop == "never":
+        arrays["visits"] = log.visits
+    if pictures:
+        arrays["snapshot_values"] = np.stack([values for values, _ in pictures])
+        arrays["snapshot_visits"] = np.stack([visits for _, visits in pictures])
+    return arrays
+
+
+def take_apart(memory: Any) -> list[NDArray[Any]]:
+    """The arrays and numbers of nested tuples, in order."""
+    if isinstance(memory, tuple):
+        return [leaf for part in memory for leaf in take_apart(part)]
+    return [np.asarray(memory)]
+
+
+def put_together(template: Any, leaves: list[NDArray[Any]]) -> Any:
+    """The inverse of `take_apart`, for something of the template's form; uses up ``leaves``."""
+    if isinstance(template, tuple):
+        parts = [put_together(part, leaves) for part in template]
+        return type(template)(*parts) if hasattr(template, "_fields") else tuple(parts)
+    leaf = leaves.pop(0)
+    if isinstance(template, np.ndarray):
+        if leaf.dtype != template.dtype or leaf.ndim != template.ndim:
+            raise ValueError("an array of the checkpoint has another type")
+        return np.ascontiguousarray(leaf)
+    return type(template)(leaf.item())
+
+
+def save_checkpoint(path: Path, memory: Any, task: Task, done: int, pictures: list[Any]) -> None:
+    log = task.log
+    arrays: Arrays = {f"memory_{i:03}": leaf for i, leaf in enumerate(take_apart(memory))}
+    arrays |= {"values": log.values[:done], "returns": log.returns[:done], "hits": log.hits[:done]}
+    arrays |= {"visits": log.visits, "diagnostics": log.diagnostics[:, :done]}
+    for i, (values, visits) in enumerate(pictures):
+        arrays |= {f"picture_values_{i:03}": values, f"picture_visits_{i:03}": visits}
+    streams = [getattr(task, name).bit_generator.state for name in STREAMS]
+    arrays["streams"] = np.frombuffer(json.dumps(streams).encode(), np.uint8)
+    data = arrays_to_bytes(arrays)
+    write_whole(path, bytes.fromhex(checksum(data)) + data)
+
+
+def load_checkpoint(path: Path, begun: Any, task: Task, spec: Spec) -> tuple[Any, int, list[Any]]:
+    """Memory, episodes done and snapshots; the task's log and streams are set. A broken one is dropped: start over."""
+    try:
+        raw = path.read_bytes()
+        if bytes.fromhex(checksum(raw[32:])) != raw[:32]:
+            raise ValueError("checksum")
+        arrays = arrays_from_bytes(raw[32:])
+        leaves = [arrays[name] for name in sorted(arrays) if name.startswith("memory_")]
+        memory = put_together(begun, leaves)
+        streams = json.loads(arrays["streams"].tobytes())
+    except (OSError, KeyError, ValueError, IndexError, TypeError):
+        path.unlink(missing_ok=True)
+        return begun, 0, []
+    done, log = len(arrays["values"]), task.log
+    log.values[:done], log.returns[:done], log.hits[:done] = arrays["values"], arrays["returns"], arrays["hits"]
+    log.visits[:], log.diagnostics[:, :done] = arrays["visits"], arrays["diagnostics"]
+    for name, state in zip(STREAMS, streams, strict=True):
+        getattr(task, name).bit_generator.state = state
+    taken = sum(t <= done for t in spec.snapshots)
+    pictures = [(arrays[f"picture_values_{i:03}"], arrays[f"picture_visits_{i:03}"]) for i in range(taken)]
+    return memory, done, pictures

@@ -1,0 +1,257 @@
+"""The store: a folder of runs, each named by its spec, and an index that can always be rebuilt.
+
+    store/runs/ab/abcdef…/spec.json     what was run, canonical
+                          arrays.npz    what came of it
+                          meta.json     checksum of the arrays, versions of the libraries
+    store/checkpoints/abcdef….npz       runs under way
+    store/set-aside/                    what was found broken, never used
+    store/index.sqlite                  for queries; rebuilt from the folders whenever it is missing
+
+A run's folder is filled under another name, flushed, and renamed: it is whole or it is not there. Any number of
+processes may write into one store; who comes second to the same run finds it done.
+"""
+
+import csv
+import json
+import os
+import platform
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from klearning import regret
+from klearning.experiments.files import arrays_from_bytes, arrays_to_bytes, checksum, flush_folder, write_whole
+from klearning.experiments.spec import Spec, spec_from_json
+from klearning.version import __version__
+
+COLUMNS = ("name", "protocol", "world", "agent", "seed", "episodes", "ran", "first_hit", "solved", "regret")
+
+
+class StoreError(OSError):
+    """The store cannot be read or written; the message says where and why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """One finished run."""
+
+    spec: Spec
+    arrays: dict[str, NDArray[Any]]
+
+    @property
+    def optimal_value(self) -> float:
+        return float(self.arrays["optimal_value"])
+
+    @property
+    def ran(self) -> int:
+        """Episodes that were run: fewer than asked for where it stopped when solved."""
+        return len(self.arrays["hits"])
+
+    @property
+    def first_hit(self) -> float:
+        return float(regret.first_hit(self.arrays["hits"]))
+
+    @property
+    def solved(self) -> float:
+        return float(regret.time_to_solve(self.arrays["hits"]))
+
+    @property
+    def regret(self) -> NDArray[np.float64]:
+        """Cumulative, an entry an episode."""
+        return regret.cumulative_regret(self.optimal_value, self.arrays["values"])
+
+    def row(self) -> dict[str, Any]:
+        """What the index holds of it."""
+        spec = self.spec
+        return {
+            "name": spec.name,
+            "protocol": spec.protocol,
+            "world": json.dumps(spec.world, sort_keys=True),
+            "agent": json.dumps(spec.agent, sort_keys=True),
+            "seed": spec.seed,
+            "episodes": spec.episodes,
+            "ran": self.ran,
+            "first_hit": None if np.isnan(self.first_hit) else self.first_hit,
+            "solved": None if np.isnan(self.solved) else self.solved,
+            "regret": float(self.regret[-1]),
+        }
+
+
+class Store:
+    """Runs on disk."""
+
+    def __init__(self, path: Path | str, create: bool = True) -> None:
+        self.path = Path(path)
+        try:
+            if create:
+                for folder in ("runs", "checkpoints"):
+                    (self.path / folder).mkdir(parents=True, exist_ok=True)
+            elif not (self.path / "runs").is_dir():
+                raise StoreError(f"{self.path} is no store: it has no folder `runs`")
+        except OSError as error:
+            raise StoreError(f"cannot use the store {self.path}: {error.strerror or error}") from None
+
+    def folder(self, name: str) -> Path:
+        return self.path / "runs" / name[:2] / name
+
+    def checkpoint(self, name: str) -> Path:
+        return self.path / "checkpoints" / f"{name}.npz"
+
+    def __contains__(self, spec: Spec) -> bool:
+        return self.folder(spec.name).is_dir()
+
+    def put(self, spec: Spec, arrays: dict[str, NDArray[Any]]) -> None:
+        """Keep a finished run; where it is there already, nothing changes."""
+        final = self.folder(spec.name)
+        unfinished = self.path / "runs" / f".{spec.name}.{os.getpid()}.{os.urandom(4).hex()}"
+        data = arrays_to_bytes(arrays)
+        try:
+            unfinished.mkdir()
+            write_whole(unfinished / "spec.json", (spec.canonical + "\n").encode())
+            write_whole(unfinished / "arrays.npz", data)
+            write_whole(unfinished / "meta.json", (json.dumps(_meta(data), sort_keys=True, indent=1) + "\n").encode())
+            final.parent.mkdir(exist_ok=True)
+            if not final.exists():
+                unfinished.rename(final)
+                flush_folder(final.parent)
+        except OSError as error:
+            if not final.is_dir():
+                raise StoreError(f"cannot write to the store {self.path}: {error.strerror or error}") from None
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+        self.checkpoint(spec.name).unlink(missing_ok=True)
+
+    def get(self, spec: Spec) -> Record:
+        """A finished run; KeyError where there is none."""
+        if spec not in self:
+            raise KeyError(f"no run {spec.name[:12]} in {self.path}")
+        return self.read(self.folder(spec.name))
+
+    def read(self, folder: Path) -> Record:
+        """Read and check one run; ValueError, with the reason, where anything is off."""
+        try:
+            spec = spec_from_json((folder / "spec.json").read_text())
+            data = (folder / "arrays.npz").read_bytes()
+            meta = json.loads((folder / "meta.json").read_text())
+            if spec.name != folder.name:
+                raise ValueError("its spec has another name")
+            if checksum(data) != meta["arrays_sha256"]:
+                raise ValueError("its arrays have another checksum")
+            return Record(spec, arrays_from_bytes(data))
+        except (OSError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"run {folder.name[:12]} in {self.path} is broken: {error}") from None
+
+    def folders(self) -> Iterator[Path]:
+        """The folders of all runs, in order of their names; anything else under ``runs`` is foreign."""
+        for group in sorted((self.path / "runs").iterdir()):
+            if group.is_dir() and not group.name.startswith("."):
+                yield from sorted(group.iterdir())
+
+    def records(self) -> Iterator[Record]:
+        """All sound runs; broken ones are set aside and reported by `verify`, and never used."""
+        for folder in self.folders():
+            try:
+                yield self.read(folder)
+            except ValueError:
+                continue
+
+    def verify(self) -> list[str]:
+        """Read everything; set aside what is broken or foreign, and say what."""
+        said = []
+        for folder in list(self.folders()):
+            try:
+                self.read(folder)
+            except ValueError as error:
+                said.append(f"{error}; set aside")
+                self.set_aside(folder)
+        return said
+
+    def set_aside(self, path: Path) -> None:
+        shelf = self.path / "set-aside"
+        shelf.mkdir(exist_ok=True)
+        path.rename(shelf / f"{path.name}.{os.urandom(4).hex()}")
+
+    def gc(self) -> list[str]:
+        """Remove what nothing will use: unfinished writes, checkpoints of finished runs, what was set aside."""
+        leftovers = [path for path in (self.path / "runs").iterdir() if path.name.startswith(".")]
+        leftovers += [path for path in (self.path / "checkpoints").iterdir() if path.name.startswith(".")]
+        leftovers += [path for path in (self.path / "checkpoints").glob("*.npz") if self.folder(path.stem).is_dir()]
+        shelf = self.path / "set-aside"
+        leftovers += list(shelf.iterdir()) if shelf.is_dir() else []
+        for path in leftovers:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        return [str(path.relative_to(self.path)) for path in leftovers]
+
+    def index(self) -> sqlite3.Connection:
+        """An index of all runs, brought up to date with the folders."""
+        connection = sqlite3.connect(self.path / "index.sqlite", timeout=30.0)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            columns = ", ".join(COLUMNS[1:])
+            connection.execute(f"CREATE TABLE IF NOT EXISTS runs (name TEXT PRIMARY KEY, {columns})")
+        except sqlite3.DatabaseError:  # not a database: it can be rebuilt
+            connection.close()
+            self.set_aside(self.path / "index.sqlite")
+            return self.index()
+        have = {name for (name,) in connection.execute("SELECT name FROM runs")}
+        there = {folder.name: folder for folder in self.folders()}
+        with connection:
+            connection.executemany("DELETE FROM runs WHERE name = ?", [(name,) for name in have - set(there)])
+            for name in sorted(set(there) - have):
+                try:
+                    row = self.read(there[name]).row()
+                except ValueError:
+                    continue
+                marks = ", ".join("?" * len(COLUMNS))
+                connection.execute(f"INSERT OR REPLACE INTO runs VALUES ({marks})", [row[c] for c in COLUMNS])
+        return connection
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The index as dictionaries, in order of protocol, world, agent and seed."""
+        connection = self.index()
+        try:
+            order = "protocol, world, agent, seed"
+            found = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM runs ORDER BY {order}").fetchall()
+        finally:
+            connection.close()
+        return [dict(zip(COLUMNS, row, strict=True)) for row in found]
+
+    def export(self, path: Path) -> int:
+        """Write the index as .csv or .parquet; returns the number of rows."""
+        rows = self.rows()
+        if path.suffix == ".parquet":
+            try:
+                import pyarrow
+                import pyarrow.parquet
+            except ImportError:
+                raise ImportError("Parquet needs pyarrow: pip install 'klearning[parquet]'") from None
+            table = pyarrow.table({c: [row[c] for row in rows] for c in COLUMNS})
+            pyarrow.parquet.write_table(table, path)
+        elif path.suffix == ".csv":
+            with path.open("w", newline="") as file:
+                writer = csv.DictWriter(file, COLUMNS)
+                writer.writeheader()
+                writer.writerows(rows)
+        else:
+            raise ValueError(f"path={str(path)!r} is neither .csv nor .parquet: give one of these endings")
+        return len(rows)
+
+
+def _meta(data: bytes) -> dict[str, Any]:
+    return {
+        "arrays_sha256": checksum(data),
+        "versions": {
+            "klearning": __version__,
+            "numpy": np.__version__,
+            "numba": numba.__version__,
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+        },
+    }

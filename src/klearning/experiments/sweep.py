@@ -1,0 +1,99 @@
+"""Many runs: what the store has is skipped, the rest is handed to an executor; failures do not spread.
+
+An executor is anything with `run(job, specs)` that calls ``job(spec)`` for every spec, somewhere, some time, and yields
+outcomes as they come. The local one uses threads, for the kernels hold no lock; a cluster's would call
+``execute(spec, Store(path))`` on its machines and needs to know nothing else.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import NamedTuple, Protocol
+
+from klearning.compiled import announce_compilation
+from klearning.experiments.running import Stopped, execute
+from klearning.experiments.spec import Spec
+from klearning.experiments.store import Store, StoreError
+
+
+class Outcome(NamedTuple):
+    """A run that ended: well where ``error`` is empty."""
+
+    spec: Spec
+    error: str
+
+
+class Executor(Protocol):
+    def run(self, job: Callable[[Spec], None], specs: Sequence[Spec]) -> Iterator[Outcome]: ...
+
+
+class LocalExecutor:
+    """Threads of this process."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = workers or os.cpu_count() or 1
+        self.stop = threading.Event()
+
+    def run(self, job: Callable[[Spec], None], specs: Sequence[Spec]) -> Iterator[Outcome]:
+        with ThreadPoolExecutor(self.workers) as pool:
+            futures = {pool.submit(job, spec): spec for spec in specs}
+            try:
+                for future in as_completed(futures):
+                    error = future.exception()
+                    if isinstance(error, StoreError):
+                        raise error  # a full disk is no fault of one run
+                    if not isinstance(error, Stopped):
+                        yield Outcome(futures[future], f"{type(error).__name__}: {error}" if error else "")
+            except BaseException:
+                self.stop.set()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+
+class Result(NamedTuple):
+    """How a sweep went."""
+
+    done: int
+    skipped: int
+    failed: list[Outcome]
+
+
+def sweep(
+    specs: Iterable[Spec],
+    store: Store,
+    *,
+    executor: LocalExecutor | None = None,
+    timeout: float = float("inf"),
+    checkpoint_seconds: float = 10.0,
+    progress: Callable[[int], None] = lambda episodes: None,
+    finished: Callable[[Outcome], None] = lambda outcome: None,
+) -> Result:
+    """Run every spec that the store does not have. ``progress`` is told of episodes, ``finished`` of runs.
+
+    One run's failure, or its taking longer than ``timeout`` seconds, is reported and leaves the others alone. What is
+    under way when the process ends goes on from its last checkpoint in the next sweep.
+    """
+    wanted = list({spec.name: spec for spec in specs}.values())
+    missing = [spec for spec in wanted if spec not in store]
+    local = executor or LocalExecutor()
+    if missing:
+        announce_compilation()
+
+    def job(spec: Spec) -> None:
+        if spec not in store:  # another process may have finished it meanwhile
+            execute(
+                spec,
+                store,
+                checkpoint_seconds=checkpoint_seconds,
+                timeout=timeout,
+                should_stop=local.stop.is_set,
+                progress=progress,
+            )
+
+    failed = []
+    for outcome in local.run(job, missing):
+        finished(outcome)
+        if outcome.error:
+            failed.append(outcome)
+    return Result(len(missing) - len(failed), len(wanted) - len(missing), failed)
