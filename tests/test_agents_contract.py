@@ -12,12 +12,11 @@ from klearning.simulate import new_task
 from tests import agent_oracles as slow
 from tests import oracles
 
+AS_PUBLISHED = [cls() for cls in AGENTS.values()]
 SETTINGS = [
-    kl.KLearning(),
+    *AS_PUBLISHED,
     kl.KLearning("schedule"),
     kl.KLearning(0.3, "sharp"),
-    kl.PSRL(),
-    kl.RLSVI(),
     kl.RLSVI(0.5, 0.3, 0.5),
     kl.UCBVI("hoeffding", 0.01),
     kl.UCBVI("bernstein", 0.01, episodes=100),
@@ -26,17 +25,11 @@ SETTINGS = [
     kl.BEB(0.02),
     kl.BOLT(0.1),
     kl.BOLT(imagined_reward=1),
-    kl.QLearning(),
     kl.QLearning(0.0, 1.0),
-    kl.SoftQLearning(),
     kl.SoftQLearning(form="model"),
     kl.OptimisticQLearning("hoeffding", 0.02),
     kl.OptimisticQLearning("bernstein", 0.02, episodes=100),
-    kl.Random(),
-    kl.Optimal(),
-    *(cls() for cls in AGENTS.values()),
 ]
-AS_PUBLISHED = SETTINGS[-len(AGENTS) :]
 
 GAUSSIAN, COINS = kl.Prior(), kl.Prior(kl.Beta(), kl.Dirichlet(1.0))
 WORLDS = {
@@ -78,10 +71,6 @@ def assert_same_bytes(got, want):
         np.testing.assert_array_equal(x, y)
 
 
-def test_every_agent_is_here():
-    assert {type(agent) for agent in SETTINGS} == set(AGENTS.values())
-
-
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("agent", SETTINGS, ids=str)
 def test_contract(agent, world):
@@ -90,8 +79,9 @@ def test_contract(agent, world):
     log, memory = advance(agent, world, prior, CHUNKS)
     best = kl.optimal(world).value
     assert (best - log.values >= -1e-9).all()
-    for x in arrays((log, memory.policy)):
+    for x in arrays((log[:-1], memory.policy)):
         assert np.isfinite(x).all()
+    assert not np.isnan(log.diagnostics).any()  # τ is infinite where there is but one action
     for name in {"Q", "V"} & set(memory._fields):
         assert np.isfinite(getattr(memory, name)).all()
     assert log.visits.sum() == EPISODES * world.horizon
@@ -136,27 +126,27 @@ def test_beginning_and_learning_leave_the_belief_alone(agent):
 
 # -- where theory says that regret stops growing ----------------------------------------------------------------------
 
+ARMS = kl.bandit([0.2, 0.8, 0.5], "bernoulli")
 THREE_LAYERS = kl.MDP.from_layers(
-    [[[0.1, 0.1]], [[0.0, 0.3], [0.2, 0.0]], [[0.9, 0.2], [0.4, 0.1]]],
-    [[[[0.9, 0.1], [0.2, 0.8]]], [[[0.7, 0.3], [0.1, 0.9]], [[0.2, 0.8], [0.5, 0.5]]]],
+    [[[0.1, 0.0]], [[0.0, 0.1], [0.2, 0.0]], [[0.9, 0.1], [0.1, 0.4]]],
+    [[[[0.1, 0.9], [0.9, 0.1]]], [[[0.9, 0.1], [0.1, 0.9]], [[0.1, 0.9], [0.3, 0.7]]]],
     [1.0],
     "bernoulli",
     name="three layers",
 )
-ARMS = kl.bandit([0.2, 0.8, 0.5], "bernoulli")
-LEARNERS = [
-    kl.KLearning(),
-    kl.KLearning(bonus="sharp"),
-    kl.PSRL(),
-    kl.RLSVI(),
-    kl.UCBVI("hoeffding", 0.005),
-    kl.UCBVI("bernstein", 0.02),
-    kl.UCRL2(0.05),
-    kl.UCFH(0.1, least_visits=1),
-    kl.BEB(0.2),
-    kl.BOLT(imagined_reward=1),
-    kl.OptimisticQLearning("hoeffding", 0.02),
-    kl.OptimisticQLearning("bernstein", 0.02),
+LEARNERS = [  # for the arms, for the three layers: bonuses small enough to fade in time, large enough to find the best
+    (kl.KLearning(), kl.KLearning()),
+    (kl.KLearning(bonus="sharp"), kl.KLearning(bonus="sharp")),
+    (kl.PSRL(), kl.PSRL()),
+    (kl.RLSVI(), kl.RLSVI()),
+    (kl.UCBVI("hoeffding", 0.03), kl.UCBVI("hoeffding", 0.005)),
+    (kl.UCBVI("bernstein", 0.04), kl.UCBVI("bernstein", 0.03)),
+    (kl.UCRL2(0.15), kl.UCRL2(0.1)),
+    (kl.UCFH(0.4, least_visits=1), kl.UCFH(0.3, least_visits=1)),
+    (kl.BEB(), kl.BEB()),
+    (kl.BOLT(imagined_reward=1), kl.BOLT(imagined_reward=1)),
+    (kl.OptimisticQLearning("hoeffding", 0.8), kl.OptimisticQLearning("hoeffding", 0.05)),
+    (kl.OptimisticQLearning("bernstein", 1.0), kl.OptimisticQLearning("bernstein", 0.1)),
 ]
 
 
@@ -166,13 +156,16 @@ def late(agent, world, episodes, seeds=4):
     return runs.optimal_value, runs.values[:, -episodes // 10 :].mean(axis=1)
 
 
-@pytest.mark.parametrize("world", [ARMS, THREE_LAYERS], ids=lambda w: w.name)
-@pytest.mark.parametrize("agent", LEARNERS, ids=str)
+@pytest.mark.parametrize(
+    ("agent", "world"),
+    [pair for arms, layers in LEARNERS for pair in ((arms, ARMS), (layers, THREE_LAYERS))],
+    ids=lambda x: x.name if isinstance(x, kl.MDP) else str(x),
+)
 def test_regret_stops_growing(agent, world):
-    """The last tenth of 4000 episodes loses under a twentieth of what a random policy does."""
-    best, values = late(agent, world, 4000)
+    """The last tenth of 20 000 episodes loses under a twentieth of what a random policy does."""
+    best, values = late(agent, world, 20_000)
     random = kl.evaluate(world, np.full((world.states, world.actions), 1 / world.actions)).value
-    assert (best - values < 0.05 * (best - random)).all(), (best - values) / (best - random)
+    assert (best - values < 0.05 * (best - random)).all()
 
 
 @pytest.mark.parametrize("world", [ARMS, THREE_LAYERS], ids=lambda w: w.name)

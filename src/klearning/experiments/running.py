@@ -46,7 +46,8 @@ def execute(
     world, agent, began = build_world(spec), build_agent(spec), time.monotonic()
     task = new_task(agent, world, spec.episodes, spec.seed, spec.evaluate_every)
     belief = Belief.empty(build_prior(spec), world.widths, world.actions, world.initial)
-    memory, done, pictures = agent.begin(belief), 0, []
+    memory, done = agent.begin(belief), 0
+    pictures: list[Any] = []  # (values, visits) at the snapshots
     path = store.checkpoint(spec.name)
     if path.exists():
         memory, done, pictures = load_checkpoint(path, memory, task, spec)
