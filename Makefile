@@ -6,7 +6,7 @@ READY := .venv/.ready
 .PHONY: help setup reproduce test lint bench clean
 
 help:
-	@echo "make reproduce  run the paper's experiment and draw it into out/"
+	@echo "make reproduce  run the paper's experiments, draw its figures and check its claims into out/ (QUICK=1: a taste)"
 	@echo "make test       run the tests"
 	@echo "make lint       check style and types"
 	@echo "make bench      measure speed (prints the table of docs/performance.md)"
@@ -24,7 +24,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 reproduce: $(READY)
-	$(BIN)/klearning reproduce --out out
+	$(BIN)/klearning reproduce $(if $(QUICK),--quick)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2

@@ -43,12 +43,6 @@ def test_beta_bandit():
     assert done.returncode == 0, done.stderr
 
 
-def test_reproduce(tmp_path):
-    done = klearning("reproduce", "--depths", "5:6", "--seeds", "2", "--out", str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "learning_time_text.png").exists()
-
-
 WRONG = {
     "world": (["run", "deep_see"], "did you mean 'deep_sea'"),
     "agent": (["run", "deep_sea", "KLerning"], "did you mean 'KLearning'"),
@@ -61,6 +55,7 @@ WRONG = {
     "episodes": (["run", "-n", "0"], "episodes=0"),
     "seeds": (["run", "-s", "0,0"], "repeats"),
     "depths": (["reproduce", "--depths", "9:3"], "is empty"),
+    "figure": (["reproduce", "figur2"], "did you mean 'figure2'"),
     "protocol": (["reproduce", "--protocol", "txt"], "did you mean 'text'"),
 }
 

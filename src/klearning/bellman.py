@@ -144,7 +144,8 @@ def occupancy_sweep(model: Model, policy: Floats, occupancy: Floats) -> None:
     actions, states = policy.shape
     layers, rows = model.layers, model.rows
     reached = np.zeros(states)
-    reached[: model.initial.size] = model.initial
+    for s in range(model.initial.size):
+        reached[s] = model.initial[s]
     for l in range(layers.size - 1):
         even = 0.0
         for a in range(actions):

@@ -6,18 +6,30 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from klearning import checks
 from klearning.agents import AGENTS
 from klearning.beliefs import Beta, Dirichlet, Gaussian, Prior
+from klearning.experiments.spec import Spec, sweep_from_toml
+from klearning.experiments.store import Store
+from klearning.experiments.sweep import LocalExecutor, Outcome
+from klearning.experiments.sweep import sweep as sweep_specs
 from klearning.simulate import Runs
 from klearning.simulate import run as simulate
 from klearning.version import __version__
@@ -146,32 +158,180 @@ def print_list(kind: str, entries: dict[str, tuple[Any, str]], as_json: bool) ->
 
 
 @commands.command()
-@click.option("--protocol", default="text", show_default=True, help="text (fitted) or printed")
-@click.option("--depths", default="10:50:10", show_default=True, help="FROM:TO:STEP, or a list: 10,20,50")
-@click.option("--seeds", default=5, show_default=True)
-@click.option("--out", default="out", show_default=True, type=click.Path(path_type=Path), help="the folder")
-def reproduce(protocol: str, depths: str, seeds: int, out: Path) -> None:
-    """Run the paper's DeepSea experiment with K-learning and draw it."""
+@click.argument("figures", nargs=-1)
+@click.option("--quick", is_flag=True, help="a smaller version, in a minute or two")
+@click.option("--seeds", type=int, help="seeds of figure 2 (default 5, as in the paper; 30 draws intervals)")
+@click.option("--depths", help="depths of figure 2: FROM:TO:STEP, or a list: 10,20,50")
+@click.option("--protocol", help="text (fitted) or printed; default both")
+@click.option("--store", "store_path", default="out/store", show_default=True, type=click.Path(path_type=Path))
+@click.option("--out", default="out", show_default=True, type=click.Path(path_type=Path), help="where figures go")
+def reproduce(
+    figures: Sequence[str],
+    quick: bool,
+    seeds: int | None,
+    depths: str | None,
+    protocol: str | None,
+    store_path: Path,
+    out: Path,
+) -> None:
+    """Run the paper's experiments, draw FIGURES (default: all) and check its claims.
+
+    Runs are kept in a store: what is there is not run again, and an interrupted call goes on where it was.
+
+    \b
+    klearning reproduce
+    klearning reproduce figure2 --seeds 30 --depths 10:50:10 --protocol text
+    """
     from klearning.figures import canvas
-    from klearning.papers.odonoghue2021 import learning_time
+    from klearning.papers.odonoghue2021 import reproduce as paper
     from klearning.papers.odonoghue2021.protocols import PROTOCOLS
 
-    setting = PROTOCOLS[checks.choice("protocol", protocol, PROTOCOLS)]
-    grid = depth_list(depths)
     canvas.need_matplotlib()
-    with progress_bar(learning_time.EPISODES * checks.whole("seeds", seeds) * len(grid)) as progress:
-        results = learning_time.measure(setting, grid, seeds, progress)
-    rows = Table(title=f"DeepSea, protocol `{protocol}`, {seeds} seeds, {learning_time.EPISODES} episodes each")
-    for heading in ("depth", "first hit", "solved", "seeds solved"):
-        rows.add_column(heading, justify="right")
-    for depth, runs in results.items():
-        solved = f"{np.isfinite(runs.solved).sum()}/{len(runs.seeds)}"
-        rows.add_row(str(depth), show(runs.first_hit.mean()), show(runs.solved.mean()), solved)
-    Console().print(rows)
-    command = f"klearning reproduce --protocol {protocol} --depths {depths} --seeds {seeds}"
-    path = out / f"learning_time_{protocol}.png"
-    canvas.save(learning_time.draw(results, setting, command), path)
-    click.echo(f"drawn: {path}")
+    extent = paper.QUICK if quick else paper.Extent()
+    words = ["klearning", "reproduce", *figures]
+    if figures:
+        extent = replace(extent, figures=tuple(checks.choice("figure", name, paper.FIGURES) for name in figures))
+    if seeds is not None:
+        extent = replace(extent, seeds=checks.whole("seeds", seeds))
+        words += ["--seeds", str(seeds)]
+    if depths is not None:
+        extent = replace(extent, depths=dict.fromkeys(PROTOCOLS, depth_list(depths)))
+        words += ["--depths", depths]
+    if protocol is not None:
+        extent = replace(extent, protocols=(checks.choice("protocol", protocol, PROTOCOLS),))
+        words += ["--protocol", protocol]
+    words += ["--quick"] if quick else []
+    extent = replace(extent, command=" ".join(words))
+    store = Store(store_path)
+    run_sweep(paper.specs(extent), store)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, claims in paper.publish(extent, store, out).items():
+        click.secho(f"\n{name}", bold=True)
+        for claim in claims:
+            click.echo(f"  {claim.mark} {claim.sentence}\n      {claim.numbers}")
+    click.echo(f"\nfigures and claims.md are in {out}")
+
+
+@commands.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--store", "store_path", default="out/store", show_default=True, type=click.Path(path_type=Path))
+@click.option("--timeout", default=float("inf"), help="seconds that one run may take")
+@click.option("--threads", type=int, help="default: all cores")
+def sweep(file: Path, store_path: Path, timeout: float, threads: int | None) -> None:
+    """Run every spec of a sweep FILE (TOML) that the store does not have."""
+    run_sweep(sweep_from_toml(file), Store(store_path), timeout, threads)
+
+
+def run_sweep(specs: list[Spec], store: Store, timeout: float = float("inf"), threads: int | None = None) -> None:
+    """Run what is missing with a display of progress; exit code 1 where a run failed."""
+    missing = {spec.name: spec for spec in specs if spec not in store}
+    executor = LocalExecutor(None if threads is None else checks.whole("threads", threads))
+    with run_progress(len(missing)) as finished:
+        result = sweep_specs(list(missing.values()), store, executor=executor, timeout=timeout, finished=finished)
+    have = len({spec.name for spec in specs}) - len(missing)
+    click.echo(f"{result.done} runs done, {have} were there already, {len(result.failed)} failed", err=True)
+    if result.failed:
+        for outcome in result.failed:
+            spec = outcome.spec
+            click.echo(f"failed: {spec.agent['name']} in {spec.world}, seed {spec.seed}: {outcome.error}", err=True)
+        sys.exit(1)
+
+
+@contextmanager
+def run_progress(total: int) -> Iterator[Callable[[Outcome], None]]:
+    """Runs done, rate and time left, on a terminal; a plain line every ten seconds elsewhere."""
+    console = Console(stderr=True)
+    if console.is_terminal and total:
+        columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=console, transient=True) as bar:
+            job = bar.add_task("", total=total)
+            yield lambda outcome: bar.advance(job)
+        return
+    state = {"done": 0, "said": time.monotonic(), "began": time.monotonic()}
+
+    def line(outcome: Outcome) -> None:
+        state["done"] += 1
+        now = time.monotonic()
+        if now - state["said"] > 10.0 or state["done"] == total:
+            state["said"] = now
+            rate = state["done"] / (now - state["began"])
+            left = (total - state["done"]) / rate
+            print(f"{state['done']:.0f} of {total} runs, {rate:.1f} a second, {left:.0f} s left", file=sys.stderr)
+
+    yield line
+
+
+@commands.group()
+def store() -> None:
+    """Look into a store of runs: ls, show, verify, gc, export."""
+
+
+STORE = click.option(
+    "--store", "path", default="out/store", show_default=True, type=click.Path(path_type=Path), help="the folder"
+)
+
+
+@store.command("ls")
+@STORE
+@click.option("--json", "as_json", is_flag=True)
+def store_ls(path: Path, as_json: bool) -> None:
+    """List the runs: how many seeds of each world and agent, and how they went."""
+    rows = Store(path, create=False).rows()
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return
+    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["protocol"], row["world"], row["agent"]), []).append(row)
+    for (protocol, world, agent), members in groups.items():
+        solved = sum(row["solved"] is not None for row in members)
+        click.echo(
+            f"{members[0]['name'][:12]}  {len(members):3} seeds  {solved:3} solved  {protocol:8} {world}  {agent}"
+        )
+    click.echo(f"{len(rows)} runs", err=True)
+
+
+@store.command("show")
+@click.argument("name")
+@STORE
+def store_show(name: str, path: Path) -> None:
+    """Show one run by its NAME or the beginning of it: spec, versions, arrays."""
+    place = Store(path, create=False)
+    found = [folder for folder in place.folders() if folder.name.startswith(name)]
+    if len(found) != 1:
+        raise ValueError(f"name={name!r} fits {len(found)} runs of {path}: give more of it, see `klearning store ls`")
+    record = place.read(found[0])
+    meta = json.loads((found[0] / "meta.json").read_text())
+    arrays = {key: f"{x.dtype} {list(x.shape)}" for key, x in record.arrays.items()}
+    shown = {"spec": json.loads(record.spec.canonical), **meta, "arrays": arrays, "row": record.row()}
+    click.echo(json.dumps(shown, indent=1))
+
+
+@store.command("verify")
+@STORE
+def store_verify(path: Path) -> None:
+    """Read every run; set aside, and name, what is broken. Exit code 1 where anything was."""
+    said = Store(path, create=False).verify()
+    for line in said:
+        click.echo(line, err=True)
+    click.echo(f"{len(said)} broken" if said else "all sound")
+    sys.exit(1 if said else 0)
+
+
+@store.command("gc")
+@STORE
+def store_gc(path: Path) -> None:
+    """Remove unfinished writes, checkpoints of finished runs, and what was set aside."""
+    removed = Store(path, create=False).gc()
+    click.echo("\n".join([*removed, f"{len(removed)} removed"]))
+
+
+@store.command("export")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@STORE
+def store_export(file: Path, path: Path) -> None:
+    """Write one line a run into FILE, .csv or .parquet."""
+    click.echo(f"{Store(path, create=False).export(file)} runs written to {file}")
 
 
 def build(maker: Callable[..., Any], kind: str, options: Sequence[str]) -> Any:
@@ -225,10 +385,6 @@ def depth_list(text: str) -> list[int]:
     if not grid:
         raise ValueError(f"depths={text!r} is empty: FROM must not be above TO")
     return grid
-
-
-def show(x: float) -> str:
-    return f"{x:.0f}" if np.isfinite(x) else "–"
 
 
 def summary(runs: Runs) -> dict[str, Any]:

@@ -103,8 +103,8 @@ def enlarge(rows: Rows, a: int, s: int) -> Rows:
     if rows.used + room > succ.size:
         succ = np.zeros(2 * rows.succ.size + room, np.int64)
         weight = np.zeros(succ.size)
-        succ[: rows.used] = rows.succ[: rows.used]
-        weight[: rows.used] = rows.weight[: rows.used]
+        for e in range(rows.used):
+            succ[e], weight[e] = rows.succ[e], rows.weight[e]
     first = rows.start[a, s]
     for i in range(rows.length[a, s]):
         succ[rows.used + i] = succ[first + i]

@@ -50,7 +50,9 @@ def sample_seen(p: Posterior, a: int, s: int, V: Floats, rng: np.random.Generato
     for i in range(length):
         weight = rows.weight[first + i]
         logs[i] = np.log(rng.standard_gamma(weight + 1.0)) - rng.standard_exponential() / weight
-    largest, total, value = logs.max(), 0.0, 0.0
+    largest, total, value = -np.inf, 0.0, 0.0
+    for i in range(length):
+        largest = max(largest, logs[i])
     for i in range(length):
         g = np.exp(logs[i] - largest)
         total += g

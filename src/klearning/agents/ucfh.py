@@ -54,6 +54,19 @@ def half_width(p_hat: float, n: float, settings: Settings) -> float:
 
 
 @kernel
+def by_falling_value(V: Floats, low: int, high: int) -> Ints:
+    """The states low .. high−1, counted from low, best first: insertion, for layers are small."""
+    order = np.empty(high - low, np.int64)
+    for i in range(high - low):
+        j = i
+        while j > 0 and V[low + order[j - 1]] < V[low + i]:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = i
+    return order
+
+
+@kernel
 def best_in_box(
     p: Posterior, a: int, s: int, low: int, order: Ints, V: Floats, row: Floats, settings: Settings
 ) -> float:
@@ -62,7 +75,8 @@ def best_in_box(
     ``order`` lists the next layer, which begins at ``low``, by falling value; ``row`` is room for one row.
     """
     n, rows = p.visits[a, s], p.model.rows
-    row[: order.size] = 0.0
+    for y in range(order.size):
+        row[y] = 0.0
     for e in range(rows.start[a, s], rows.start[a, s] + rows.length[a, s]):
         row[rows.succ[e] - low] = rows.weight[e] / n
     left, value = 1.0, 0.0
@@ -94,7 +108,7 @@ def plan(memory: Planning, settings: Settings) -> None:
     for l in range(layers.size - 2, -1, -1):
         inside = l + 2 < layers.size
         low = layers[l + 1]
-        order = np.argsort(-V[low : layers[l + 2]]) if inside else np.zeros(0, np.int64)
+        order = by_falling_value(V, low, layers[l + 2]) if inside else np.zeros(0, np.int64)
         for a in range(Q.shape[0]):
             for s in range(layers[l], layers[l + 1]):
                 n = p.visits[a, s]

@@ -46,14 +46,20 @@ def need_matplotlib() -> None:
         raise ImportError("figures need Matplotlib: pip install 'klearning[figures]'") from None
 
 
-def new_figure(columns: int = 1, width: float = 6.0, height: float = 3.6) -> tuple[Any, Any]:
-    """A figure that needs no screen, and its axes; one a column."""
+def new_figure(width: float = 6.0, height: float = 3.6) -> tuple[Any, Any]:
+    """A figure that needs no screen, and its axes."""
+    figure, axes = new_grid(1, 1, width, height)
+    return figure, axes[0, 0]
+
+
+def new_grid(rows: int, columns: int, width: float, height: float) -> tuple[Any, Any]:
+    """A figure with an array of axes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure, figure.subplots(1, columns)
+    return figure, figure.subplots(rows, columns, squeeze=False)
 
 
 def save(figure: Any, path: Path) -> None:

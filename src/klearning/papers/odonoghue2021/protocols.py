@@ -1,4 +1,4 @@
-"""The two settings of the paper's experiment. Its text leaves noise, priors and constants open.
+"""The two settings of the paper's experiments, and who takes part. The text leaves noise, priors and constants open.
 
 `printed` takes the bonus as printed and unit constants; with it K-learning cannot solve the depths that
 the paper's figures show. `text` was **fitted**: settings were tried until the paper's own sentences on
@@ -6,12 +6,25 @@ its figures came true at depth 50. Neither is known to be the author's.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from klearning.agents import KLearning
+from klearning.agents import (
+    BEB,
+    BOLT,
+    PSRL,
+    RLSVI,
+    UCBVI,
+    UCFH,
+    UCRL2,
+    KLearning,
+    OptimisticQLearning,
+    QLearning,
+    SoftQLearning,
+)
 from klearning.beliefs import Dirichlet, Gaussian, Prior
 from klearning.mdp import MDP
-from klearning.worlds import deep_sea
+from klearning.simulate import Agent
+from klearning.worlds.deep_sea import deep_sea
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,12 +37,40 @@ class Protocol:
     bonus: str
     note: str
 
+    def world_data(self, depth: int) -> dict[str, Any]:
+        return {"name": "deep_sea", "depth": depth, "noise": self.noise, "cost": 0.01}
+
     def world(self, depth: int) -> MDP:
         return deep_sea(depth, noise=self.noise, cost=0.01)
 
     def k_learning(self, temperature: Literal["optimal", "schedule"] = "optimal") -> KLearning:
         return KLearning(temperature=temperature, bonus=self.bonus)
 
+    def contestants(self, left_out: bool = True) -> dict[str, Agent]:
+        """The algorithms of the learning-time figure by their labels; × is the scale of a bonus.
+
+        ``left_out``: also the three that the paper ran but did not show.
+        """
+        return {
+            K_OPTIMAL: self.k_learning("optimal"),
+            K_SCHEDULE: self.k_learning("schedule"),
+            THOMPSON: PSRL(),
+            "RLSVI": RLSVI(),
+            "UCBVI, Bernstein × 0.01": UCBVI("bernstein", scale=0.01),
+            "OQL, Bernstein × 0.01": OptimisticQLearning("bernstein", scale=0.01),
+            "BEB × 0.01": BEB(scale=0.01),
+            GREEDY: QLearning(epsilon=0.1),
+            SOFT: SoftQLearning(temperature=0.05, form="model"),
+            **(self.left_out() if left_out else {}),
+        }
+
+    def left_out(self) -> dict[str, Agent]:
+        """Those that the paper ran but did not show."""
+        return {"BOLT": BOLT(), "UCFH": UCFH(least_visits=1), "UCRL2 × 0.1": UCRL2(scale=0.1)}
+
+
+K_OPTIMAL, K_SCHEDULE, THOMPSON = "K-learning, optimal τ", "K-learning, schedule", "Thompson sampling"
+GREEDY, SOFT = "Q-learning, ε = 0.1", "Soft Q-learning, τ = 0.05"
 
 TEXT = Protocol(
     "text",

@@ -1,0 +1,148 @@
+"""New: cumulative Bayes regret of every agent on MDPs drawn from the prior, with the theorem's bound (t-kl_mdp).
+
+Mean rewards are Beta(1, 1), rewards coin flips, transitions Dirichlet: Assumption 1 holds, with σ = 1/2.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from klearning.agents import (
+    BEB,
+    BOLT,
+    PSRL,
+    RLSVI,
+    UCBVI,
+    UCFH,
+    UCRL2,
+    KLearning,
+    OptimisticQLearning,
+    QLearning,
+    SoftQLearning,
+)
+from klearning.beliefs import Beta, Dirichlet, Prior
+from klearning.compiled import Floats
+from klearning.experiments.spec import Spec, make_spec
+from klearning.experiments.statistics import FEWEST, holm, mean_interval, paired_difference
+from klearning.experiments.store import Store
+from klearning.figures.canvas import new_figure, styled
+from klearning.papers.odonoghue2021.claims import Claim
+from klearning.simulate import Agent
+
+STATES, ACTIONS, HORIZON = 5, 2, 5
+EPISODES = 1000
+NOISE = 0.5  # σ of a coin flip
+PRIOR = Prior(Beta(1.0, 1.0), Dirichlet(mass=1.0))
+
+CONTESTANTS: dict[str, Agent] = {
+    "K-learning, optimal, reward": KLearning(),
+    "K-learning, optimal, sharp": KLearning(bonus="sharp"),
+    "K-learning, optimal, paper": KLearning(bonus="paper"),
+    "K-learning, schedule, paper": KLearning("schedule", bonus="paper"),
+    "Thompson sampling": PSRL(),
+    "RLSVI": RLSVI(),
+    "UCBVI, Bernstein × 0.01": UCBVI("bernstein", scale=0.01),
+    "OQL, Bernstein × 0.01": OptimisticQLearning("bernstein", scale=0.01),
+    "BEB × 0.01": BEB(scale=0.01),
+    "BOLT": BOLT(),
+    "UCRL2 × 0.1": UCRL2(scale=0.1),
+    "UCFH × 0.1": UCFH(scale=0.1, least_visits=1),
+    "Q-learning, ε = 0.1": QLearning(),
+    "Soft Q-learning, τ = 0.05": SoftQLearning(form="model"),
+}
+
+
+def contestants(left_out: bool = True) -> dict[str, Agent]:
+    """All, or without the three that the paper left out of its figure."""
+    return {label: a for label, a in CONTESTANTS.items() if left_out or not isinstance(a, BOLT | UCFH | UCRL2)}
+
+
+def specs(worlds: int, episodes: int = EPISODES, left_out: bool = True) -> list[Spec]:
+    return [
+        make_spec(
+            {"name": "random_mdp", "states": STATES, "actions": ACTIONS, "horizon": HORIZON, "seed": k}, agent, PRIOR,
+            episodes=episodes, seed=k, protocol="bayes",
+        )
+        for agent in contestants(left_out).values()
+        for k in range(worlds)
+    ]  # fmt: skip
+
+
+def read(store: Store, worlds: int, episodes: int = EPISODES, left_out: bool = True) -> dict[str, Floats]:
+    """Cumulative regret, (worlds, episodes), by label."""
+    wanted = iter(specs(worlds, episodes, left_out))
+    return {label: np.stack([store.get(next(wanted)).regret for _ in range(worlds)]) for label in contestants(left_out)}
+
+
+def bound(episodes: Floats) -> Floats:
+    """Theorem t-kl_mdp: 2 √((σ² + L²) S A T log A (1 + log(T/L))), S over all layers."""
+    S, T = STATES * HORIZON, episodes * HORIZON
+    return 2.0 * np.sqrt((NOISE**2 + HORIZON**2) * S * ACTIONS * T * np.log(ACTIONS) * (1.0 + np.log(T / HORIZON)))
+
+
+def lower_line(episodes: Floats) -> Floats:
+    """√(L S A T): the rate of the lower bound, without its constant."""
+    return np.sqrt(HORIZON * STATES * HORIZON * ACTIONS * episodes * HORIZON)
+
+
+@styled
+def draw(regret: dict[str, Floats], command: str) -> Any:
+    figure, axes = new_figure(width=7.6, height=4.6)
+    import matplotlib
+
+    worlds, episodes = next(iter(regret.values())).shape
+    t = np.arange(1, episodes + 1, dtype=float)
+    colours = matplotlib.colormaps["tab20"]
+    for i, (label, paths) in enumerate(regret.items()):
+        style = "-" if "K-learning" in label or "Thompson" in label else (0, (4, 1))
+        axes.plot(t, paths.mean(axis=0), label=label, color=colours(i), linestyle=style, linewidth=1.4)
+    axes.plot(t, bound(t), color="black", linewidth=1.2, label="bound of the theorem")
+    axes.plot(t, lower_line(t), "--", color="0.4", linewidth=1.0, label=r"$\sqrt{LSAT}$")
+    axes.set(xscale="log", yscale="log", xlabel="episode", ylabel="mean cumulative regret", xlim=(1, episodes))
+    axes.set_title("Bayes regret on MDPs drawn from the prior")
+    figure.legend(loc="outside right center", frameon=False, fontsize=7)
+    sizes = (
+        f"{worlds} worlds: {HORIZON} layers of {STATES} states, {ACTIONS} actions, Beta(1, 1) coins, Dirichlet mass 1"
+    )
+    figure.supxlabel(f"{sizes}\n{command}", fontsize=6)
+    return figure
+
+
+def claims(regret: dict[str, Floats]) -> list[Claim]:
+    label = "K-learning, optimal, paper"
+    t = np.arange(1, regret[label].shape[1] + 1, dtype=float)
+    crossed = {
+        name: float((paths.mean(axis=0) / bound(t)).max())
+        for name, paths in regret.items()
+        if name.startswith("K-learning") and name.endswith("paper")
+    }
+    numbers = "; ".join(f"{name}: at most {share:.0%} of the bound" for name, share in crossed.items())
+    found = [Claim("theorem", "Bayes regret of K-learning is below the bound", max(crossed.values()) < 1.0, numbers)]
+    return [*found, _schedule_claim(regret), _ranking(regret)]
+
+
+def _schedule_claim(regret: dict[str, Floats]) -> Claim:
+    a, b = (regret[f"K-learning, {rule}, paper"][:, -1] for rule in ("optimal", "schedule"))
+    compared = paired_difference(a, b)
+    low, high = compared.difference.low, compared.difference.high
+    numbers = f"mean difference {compared.difference.estimate:.1f} [{low:.1f}, {high:.1f}], p = {compared.p_value:.2g}"
+    sentence = "the optimal τ tends to perform better than the schedule"
+    return Claim("section 3.4", sentence, bool(compared.difference.estimate < 0), numbers)
+
+
+def _ranking(regret: dict[str, Floats]) -> Claim:
+    """Thompson sampling and K-learning have similar regret: paired, corrected for the number of comparisons."""
+    last = {label: paths[:, -1] for label, paths in regret.items()}
+    thompson = last["Thompson sampling"]
+    rivals = [label for label in last if label.startswith("K-learning")]
+    compared = [paired_difference(last[label], thompson) for label in rivals]
+    adjusted = holm(np.array([c.p_value for c in compared]))
+    means = {label: mean_interval(last[label]) for label in [*rivals, "Thompson sampling"]}
+    show = "; ".join(
+        f"{label} {m.estimate:.0f}" + (f" [{m.low:.0f}, {m.high:.0f}]" if len(thompson) >= FEWEST else "")
+        for label, m in means.items()
+    )
+    numbers = show + f"; Holm-adjusted p against Thompson: {', '.join(f'{p:.2g}' for p in adjusted)}"
+    ratio = means["K-learning, optimal, reward"].estimate / means["Thompson sampling"].estimate
+    holds = bool(0.5 < ratio < 2.0)
+    return Claim("section 5", "K-learning and Thompson sampling have similar empirical performance", holds, numbers)
