@@ -1,7 +1,7 @@
 """Many runs: what the store has is skipped, the rest is handed to an executor; failures do not spread.
 
-An executor is anything with `run(job, specs)` that calls ``job(spec)`` for every spec, somewhere, some time, and yields
-outcomes as they come. The local one uses threads, for the kernels hold no lock; a cluster's would call
+An executor calls ``job(spec)`` for every spec, somewhere, some time, and yields outcomes as they come; a job looks
+now and then whether it is `stopping`. The local one uses threads, for the kernels hold no lock; a cluster's would call
 ``execute(spec, Store(path))`` on its machines and needs to know nothing else.
 """
 
@@ -25,7 +25,13 @@ class Outcome(NamedTuple):
 
 
 class Executor(Protocol):
-    def run(self, job: Callable[[Spec], None], specs: Sequence[Spec]) -> Iterator[Outcome]: ...
+    """Where runs are run."""
+
+    def run(self, job: Callable[[Spec], None], specs: Sequence[Spec]) -> Iterator[Outcome]:
+        """Do the job for every spec; yield each outcome when it is there."""
+
+    def stopping(self) -> bool:
+        """Whether jobs should write their checkpoints and end."""
 
 
 class LocalExecutor:
@@ -33,7 +39,10 @@ class LocalExecutor:
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or os.cpu_count() or 1
-        self.stop = threading.Event()
+        self._stop = threading.Event()
+
+    def stopping(self) -> bool:
+        return self._stop.is_set()
 
     def run(self, job: Callable[[Spec], None], specs: Sequence[Spec]) -> Iterator[Outcome]:
         with ThreadPoolExecutor(self.workers) as pool:
@@ -46,7 +55,7 @@ class LocalExecutor:
                     if not isinstance(error, Stopped):
                         yield Outcome(futures[future], f"{type(error).__name__}: {error}" if error else "")
             except BaseException:
-                self.stop.set()
+                self._stop.set()
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
 
@@ -63,7 +72,7 @@ def sweep(
     specs: Iterable[Spec],
     store: Store,
     *,
-    executor: LocalExecutor | None = None,
+    executor: Executor | None = None,
     timeout: float = float("inf"),
     checkpoint_seconds: float = 10.0,
     progress: Callable[[int], None] = lambda episodes: None,
@@ -76,7 +85,7 @@ def sweep(
     """
     wanted = list({spec.name: spec for spec in specs}.values())
     missing = [spec for spec in wanted if spec not in store]
-    local = executor or LocalExecutor()
+    where = executor or LocalExecutor()
     if missing:
         announce_compilation()
 
@@ -87,12 +96,12 @@ def sweep(
                 store,
                 checkpoint_seconds=checkpoint_seconds,
                 timeout=timeout,
-                should_stop=local.stop.is_set,
+                should_stop=where.stopping,
                 progress=progress,
             )
 
     failed = []
-    for outcome in local.run(job, missing):
+    for outcome in where.run(job, missing):
         finished(outcome)
         if outcome.error:
             failed.append(outcome)

@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import Any, ParamSpec
 
 # Okabe and Ito's colours, told apart by colour-blind readers
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
+MARKERS = "osD^v<>PX*h"
+LINES = ("-", (0, (4, 1.5)), ":")
+
+
+def series(i: int) -> dict[str, Any]:
+    """How the i-th of many curves is drawn: colours first, then the same colours with another line."""
+    k = len(COLOURS)
+    return {"color": COLOURS[i % k], "linestyle": LINES[i // k % len(LINES)], "marker": MARKERS[i % len(MARKERS)]}
+
 
 STYLE = {
     "axes.spines.top": False,

@@ -25,7 +25,7 @@ from klearning.compiled import Floats
 from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.statistics import FEWEST, holm, mean_interval, paired_difference
 from klearning.experiments.store import Store
-from klearning.figures.canvas import new_figure, styled
+from klearning.figures.canvas import new_figure, series, styled
 from klearning.papers.odonoghue2021.claims import Claim
 from klearning.simulate import Agent
 
@@ -88,14 +88,11 @@ def lower_line(episodes: Floats) -> Floats:
 @styled
 def draw(regret: dict[str, Floats], command: str) -> Any:
     figure, axes = new_figure(width=7.6, height=4.6)
-    import matplotlib
-
     worlds, episodes = next(iter(regret.values())).shape
     t = np.arange(1, episodes + 1, dtype=float)
-    colours = matplotlib.colormaps["tab20"]
     for i, (label, paths) in enumerate(regret.items()):
-        style = "-" if "K-learning" in label or "Thompson" in label else (0, (4, 1))
-        axes.plot(t, paths.mean(axis=0), label=label, color=colours(i), linestyle=style, linewidth=1.4)
+        sparse = {"markersize": 4, "markevery": (0.02 * i, 0.15)}
+        axes.plot(t, paths.mean(axis=0), label=label, linewidth=1.4, **sparse, **series(i))
     axes.plot(t, bound(t), color="black", linewidth=1.2, label="bound of the theorem")
     axes.plot(t, lower_line(t), "--", color="0.4", linewidth=1.0, label=r"$\sqrt{LSAT}$")
     axes.set(xscale="log", yscale="log", xlabel="episode", ylabel="mean cumulative regret", xlim=(1, episodes))

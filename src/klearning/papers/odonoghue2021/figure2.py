@@ -9,7 +9,7 @@ from klearning.compiled import Floats
 from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.statistics import FEWEST, median_interval, median_time
 from klearning.experiments.store import Store
-from klearning.figures.canvas import new_figure, styled
+from klearning.figures.canvas import new_figure, series, styled
 from klearning.papers.odonoghue2021.claims import Claim
 from klearning.papers.odonoghue2021.protocols import GREEDY, K_OPTIMAL, K_SCHEDULE, SOFT, THOMPSON, Protocol
 
@@ -48,30 +48,21 @@ def draw(times: Times, protocol: Protocol, cap: int, command: str) -> Any:
     depths = np.array(list(next(iter(times.values()))))
     seeds = len(next(iter(next(iter(times.values())).values())))
     for i, (label, by_depth) in enumerate(times.items()):
-        line = {"color": _colour(i), "linestyle": "-" if i < 9 else ":", "marker": "osD^v<>P*XXX"[i], "markersize": 4}
+        line = series(i)
         medians = np.array([median_time(t) for t in by_depth.values()])
-        axes.plot(depths, medians, label=label, linewidth=1.4, **line)
+        axes.plot(depths, medians, label=label, linewidth=1.4, markersize=4, **line)
         if seeds >= FEWEST:
             ends = np.array([median_interval(t)[1:] for t in by_depth.values()])
             axes.fill_between(depths, ends[:, 0], np.minimum(ends[:, 1], cap), color=line["color"], alpha=0.15, lw=0)
     axes.plot(depths, 2.0 ** (depths - 1), "--", color="grey", label="$2^{L-1}$", linewidth=1)
     axes.axhline(cap, color="0.7", linewidth=0.8)
-    axes.set(yscale="log", ylim=(3, 1.5 * cap), xlabel="depth $L$", ylabel="episodes until solved (median)")
+    axes.set(yscale="log", ylim=(1, 1.5 * cap), xlabel="depth $L$", ylabel="episodes until solved (median)")
     axes.set_title("Learning time on DeepSea")
     figure.legend(loc="outside right center", frameon=False, fontsize=7)
     bands = "; bands: 95% intervals of the median" if seeds >= FEWEST else "; too few seeds for intervals"
     caption = f"protocol `{protocol.name}` ({protocol.note})\n{seeds} seeds, cap {cap:,} episodes{bands}; {command}"
     figure.supxlabel(caption, fontsize=6)
     return figure
-
-
-def _colour(i: int) -> Any:
-    import matplotlib
-
-    return matplotlib.colormaps["tab20"](i) if i >= 8 else _OKABE_ITO[i]
-
-
-_OKABE_ITO = ("#0072B2", "#56B4E9", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000", "#8B4513")
 
 
 def claims(times: Times, protocol: Protocol) -> list[Claim]:

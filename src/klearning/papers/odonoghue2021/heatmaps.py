@@ -41,7 +41,7 @@ def draw(record: Record, figure_name: str, protocol: Protocol, command: str) -> 
     depth, times = record.spec.world["depth"], record.spec.snapshots
     values = record.arrays["snapshot_values"]
     visits = record.arrays["snapshot_visits"].sum(axis=1)
-    figure, axes = new_grid(2, len(times), width=9.0, height=4.4)
+    figure, axes = new_grid(2, len(times), width=9.0, height=3.9)
     for row, (pictures, name) in enumerate(((values, "value"), (np.log1p(visits), "log(1 + visits)"))):
         for column, t in enumerate(times):
             panel = axes[row, column]
