@@ -2,6 +2,7 @@
 
 from dataclasses import FrozenInstanceError, fields
 
+import numba
 import numpy as np
 import pytest
 
@@ -82,8 +83,9 @@ def test_contract(agent, world):
     for x in arrays((log[:-1], memory.policy)):
         assert np.isfinite(x).all()
     assert not np.isnan(log.diagnostics).any()  # τ is infinite where there is but one action
-    for name in {"Q", "V"} & set(memory._fields):
-        assert np.isfinite(getattr(memory, name)).all()
+    values = agent.values(memory)
+    assert values.shape == (world.states,)
+    assert np.isfinite(values).all()
     assert log.visits.sum() == EPISODES * world.horizon
 
     again, same = advance(agent, world, prior, [EPISODES])
@@ -122,6 +124,105 @@ def test_beginning_and_learning_leave_the_belief_alone(agent):
     assert_same_bytes(logs[0], logs[1])
     now = [belief.visits, belief.reward_sums, *belief.transitions.rows[:-1]]
     assert_same_bytes(tuple(now), tuple(kept))
+
+
+@pytest.mark.parametrize("agent", SETTINGS, ids=str)
+def test_one_compilation_serves_all_worlds(agent):
+    """An array with its axes in another order, say, would be compiled anew, and read across the grain."""
+
+    def types(world, prior):
+        task = new_task(agent, world, 5, 0)
+        return numba.typeof((agent.begin(slow.belief(world, prior)), task.world, task.log, task.episode))
+
+    assert len({types(world, prior) for world, prior in WORLDS.values()}) == 1
+
+
+@pytest.mark.parametrize("agent", SETTINGS, ids=str)
+def test_values_are_handed_out_not_shared(agent):
+    world, prior = WORLDS["coin flips"]
+    _, memory = advance(agent, world, prior, [20])
+    before = agent.values(memory)
+    agent.values(memory)[:] = np.nan
+    np.testing.assert_array_equal(agent.values(memory), before)
+
+
+# -- the same contract, as it is offered to readers -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agent", SETTINGS, ids=str)
+def test_check_agent_passes_them(agent):
+    kl.check_agent(agent, episodes=10)
+
+
+class Broken(kl.PSRL):
+    """Keeps its word but for what a subclass spoils."""
+
+    def advance(self, memory, task, first, count):
+        return self.spoil(super().advance(memory, task, first, count))
+
+
+class Unnormalised(Broken):
+    def spoil(self, memory):
+        memory.policy[:] = 0.7
+        return memory
+
+
+class Negative(Broken):
+    def spoil(self, memory):
+        memory.policy[0], memory.policy[1:] = 1.5, -0.5 / max(1, len(memory.policy) - 1)
+        return memory
+
+
+class Turned(Broken):
+    def spoil(self, memory):
+        return memory._replace(policy=np.zeros((1, 7)))
+
+
+class Chunky(kl.PSRL):
+    """Draws an extra number a chunk."""
+
+    def advance(self, memory, task, first, count):
+        task.world_stream.random()
+        return super().advance(memory, task, first, count)
+
+
+class Meddling(kl.PSRL):
+    def begin(self, belief):
+        belief.visits[:] += 1.0
+        return super().begin(belief)
+
+
+class Impossible(kl.PSRL):
+    """Logs values above the optimum."""
+
+    def advance(self, memory, task, first, count):
+        memory = super().advance(memory, task, first, count)
+        task.log.values[first : first + count] += 100.0
+        return memory
+
+
+class Infinite(kl.PSRL):
+    def advance(self, memory, task, first, count):
+        memory = super().advance(memory, task, first, count)
+        task.log.values[first : first + count] = -np.inf
+        return memory
+
+
+@pytest.mark.parametrize(
+    ("agent", "complaint"),
+    [
+        (Unnormalised(), "sum to one"),
+        (Negative(), "negative probabilities"),
+        (Turned(), "policy has shape"),
+        (Chunky(), "chunks"),
+        (Meddling(), "changed the belief"),
+        (Impossible(), "regret of an episode is negative"),
+        (Infinite(), "not finite"),
+    ],
+)
+def test_check_agent_finds_the_broken_ones(agent, complaint):
+    with pytest.raises(kl.BrokenContract, match=complaint):
+        kl.check_agent(agent, episodes=10)
 
 
 # -- where theory says that regret stops growing ----------------------------------------------------------------------

@@ -23,7 +23,7 @@ RLSVI = {
 
 
 def check_speed(agent, depth, row, table_seeds, seeds):
-    """Means within 4 standard errors of their difference: 6e-5 by chance, were the true means equal."""
+    """Means within 4 standard errors of their difference: about 1e-4 by chance, were the true means equal."""
     first_hit, solved, sd_first, sd_solved = row
     runs = kl.run(agent, TEXT.world(depth), prior=TEXT.prior, episodes=int(1.6 * solved), seeds=seeds)
     errors = 4 * np.sqrt(1 / table_seeds + 1 / seeds)
@@ -58,7 +58,7 @@ def test_epsilon_greedy_solves_small_depths_and_fails_at_twenty(step):
 
 
 def test_epsilon_greedy_mostly_fails_at_depth_twelve():
-    """11 of 40 seeds solve it in 30 000 episodes; more than 12 of 20 by chance: 3e-4 in as many, 1e-4 in 20 000."""
+    """11 of 40 seeds solve it in 30 000 episodes. At that rate more than 12 of 20 do: 5e-4 by chance."""
     assert np.isfinite(dithered(kl.QLearning(), 12, 20_000, seeds=20).solved).sum() <= 12
 
 

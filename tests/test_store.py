@@ -45,12 +45,17 @@ def result(seed=0):
     }
 
 
-@pytest.fixture
-def store(tmp_path):
-    filled = Store(tmp_path / "store")
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    made = Store(tmp_path_factory.mktemp("filled") / "store")
     for seed in SEEDS:
-        filled.put(spec(seed), result(seed))
-    return filled
+        made.put(spec(seed), result(seed))
+    return made.path
+
+
+@pytest.fixture
+def store(filled, tmp_path):
+    return Store(shutil.copytree(filled, tmp_path / "store"))
 
 
 def contents(folder):

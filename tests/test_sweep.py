@@ -38,6 +38,12 @@ BETA = kl.Prior(kl.Beta(), kl.Dirichlet(1.0))
 SNAPSHOTS = (1, 2, 9, 20)
 
 
+@pytest.fixture(autouse=True)
+def _no_waiting_for_the_disk(monkeypatch):
+    """Thousands of checkpoints are written here; that they survive a power cut is not what is tested."""
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+
+
 def sea(seed=0, agent=None, depth=4, episodes=40, **rest):
     return make_spec(
         {"name": "deep_sea", "depth": depth}, agent or kl.KLearning(), episodes=episodes, seed=seed, **rest
@@ -68,15 +74,15 @@ def after(chunks):
 
 
 def run_in_pieces(spec, store, chunks):
-    """Stop a run after so many chunks, over and over; how often it took."""
-    for times in itertools.count():
+    """Stop a run after so many chunks, over and over; how often it was stopped."""
+    times = 0
+    while spec not in store:
         try:
             execute(spec, store, should_stop=after(chunks))
         except Stopped:
             assert store.checkpoint(spec.name).exists()
-            assert spec not in store
-            continue
-        return times
+            times += 1
+    return times
 
 
 # Memories
@@ -127,7 +133,7 @@ def test_a_run_in_pieces_gives_the_same_bytes(agent, tmp_path):
     for chunks in (1, 3, 4):
         store = Store(tmp_path / str(chunks))
         times = [run_in_pieces(one, store, chunks) for one in specs]
-        assert times[0] == 29 if chunks == 1 else times[0] > 2
+        assert times[0] == 29 if chunks == 1 else times[0] > 1
         assert contents(store.path) == whole
 
 
@@ -187,13 +193,14 @@ def test_stopping_when_solved_cuts_the_run_there(tmp_path):
 
 
 def test_checkpoints_come_as_often_as_asked(tmp_path, monkeypatch):
-    saved = []
-    monkeypatch.setattr(running, "save_checkpoint", lambda *args: saved.append(args[3]))
+    """After every chunk but perhaps the last, or not at all."""
+    saved, spec = [], sea(episodes=5)
+    monkeypatch.setattr(running, "write_whole", lambda path, data: saved.append(path.name))
     monkeypatch.setattr(running, "CHUNK_SECONDS", 0.0)
-    execute(sea(episodes=5), Store(tmp_path / "often"), checkpoint_seconds=0.0)
-    assert saved == [1, 2, 3, 4, 5]
-    execute(sea(episodes=5), Store(tmp_path / "never"), checkpoint_seconds=np.inf)
-    assert len(saved) == 5
+    execute(spec, Store(tmp_path / "never"), checkpoint_seconds=np.inf)
+    assert saved == []
+    execute(spec, Store(tmp_path / "often"), checkpoint_seconds=0.0)
+    assert saved[:4] == [f"{spec.name}.npz"] * 4
 
 
 def left_by(spec, store, chunks=4):
@@ -353,10 +360,13 @@ class Serial:
             job(one)
             yield Outcome(one, "")
 
+    def stopping(self):
+        return False
 
-def test_another_executor_needs_nothing_but_run(tmp_path):
+
+def test_another_executor_can_take_the_work(tmp_path):
     specs = [sea(seed) for seed in range(2)]
-    assert sweep(specs, Store(tmp_path / "store"), executor=Serial()) == (2, 0, [])  # type: ignore[arg-type]
+    assert sweep(specs, Store(tmp_path / "store"), executor=Serial()) == (2, 0, [])
     assert contents(tmp_path / "store") == stored(tmp_path / "whole", specs)
 
 
@@ -372,20 +382,28 @@ def test_what_another_process_finished_meanwhile_is_not_run_again(tmp_path):
     assert all(one in store for one in specs)
 
 
+class Patient(LocalExecutor):
+    """Stops when told so."""
+
+    told = False
+
+    def stopping(self):
+        return self.told or super().stopping()
+
+
 def test_asked_to_stop(tmp_path):
     """What is under way is checkpointed and does not count as done; the next sweep goes on."""
     store, specs = Store(tmp_path / "store"), [sea(seed, episodes=400) for seed in range(4)]
-    executor, played = LocalExecutor(2), []
+    executor, played = Patient(2), []
 
     def progress(episodes):
         played.append(episodes)
-        if sum(played) >= 100:
-            executor.stop.set()
+        executor.told = sum(played) >= 100
 
     done, skipped, failed = sweep(specs, store, executor=executor, progress=progress)
-    assert failed == []
-    assert (store.path / "checkpoints").iterdir()
-    assert done + skipped == sum(one in store for one in specs) < 4
+    assert (skipped, failed) == (0, [])
+    assert done == sum(one in store for one in specs) < 4
+    assert len(list((store.path / "checkpoints").iterdir())) == 4 - done
     sweep(specs, store)
     assert contents(store.path) == stored(tmp_path / "whole", specs)
 

@@ -1,0 +1,138 @@
+"""The paper's figures and claims: drawn from a store alone, and true or false as the numbers say."""
+
+import json
+
+import numpy as np
+import pytest
+
+from klearning.experiments.spec import make_spec
+from klearning.experiments.store import Record, Store
+from klearning.papers.odonoghue2021 import bayes_regret, figure2, heatmaps, reproduce
+from klearning.papers.odonoghue2021.protocols import GREEDY, K_OPTIMAL, K_SCHEDULE, PRINTED, SOFT, TEXT, THOMPSON
+
+TINY = reproduce.Extent(
+    seeds=2, cap=60, depths={"text": (4,), "printed": (4,)}, worlds=2, episodes=20, left_out=False, command="a test"
+)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("papers") / "store")
+    result = reproduce.run(TINY, store)
+    assert not result.failed
+    return store
+
+
+def test_everything_is_drawn_from_the_store(filled, tmp_path):
+    found = reproduce.publish(TINY, filled, tmp_path)
+    pictures = sorted(path.name for path in tmp_path.glob("*.png"))
+    by_protocol = [f"figure{k}_{name}.png" for k in (2, 3, 4) for name in ("printed", "text")]
+    assert pictures == sorted([*by_protocol, "figure1.png", "bayes_regret.png", "planning_cost.png"])
+    assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in pictures)
+    assert json.loads((tmp_path / "claims.json").read_text()).keys() == found.keys()
+    for claims in found.values():
+        for claim in claims:
+            assert claim.mark in (tmp_path / "claims.md").read_text()
+
+
+def test_figures_are_the_same_bytes_twice(filled, tmp_path):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        reproduce.publish(TINY, filled, tmp_path / folder)
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+def test_a_second_call_runs_nothing(filled):
+    again = reproduce.run(TINY, filled)
+    assert again.done == 0
+    assert again.skipped == len({spec.name for spec in reproduce.specs(TINY)})
+
+
+def test_a_figure_without_its_runs_says_which(tmp_path):
+    with pytest.raises(KeyError, match="no run"):
+        heatmaps.read(Store(tmp_path), "figure3", TEXT)
+
+
+def times(**changes):
+    """Times to solve at four depths, two seeds, in which every claim of Figure 2 holds."""
+    never = np.full(2, np.nan)
+    slow = {4: np.array([10.0, 10.0]), 6: np.array([100.0, 90.0]), 14: never, 20: never}
+    found = {label: {d: np.array([500.0, 600.0]) * d for d in slow} for label in TEXT.contestants()}
+    found |= {label: dict(slow) for label in TEXT.left_out()}
+    found[GREEDY] = {4: np.array([8.0, 8.0]), 6: np.array([40.0, 40.0]), 14: never, 20: never}
+    found[GREEDY][5] = np.array([16.0, 16.0])
+    found[SOFT] = {4: np.array([8.0, 8.0]), 6: np.array([30.0, 30.0]), 14: np.array([9e3, 9e3]), 20: never}
+    found[THOMPSON] = {d: np.array([11.0, 12.0]) * d for d in slow}
+    found[K_OPTIMAL] = {d: np.array([9.0, 10.0]) * d for d in slow}
+    found[K_SCHEDULE] = {d: np.array([90.0, 100.0]) * d for d in slow}
+    return found | changes
+
+
+def marks(found):
+    return "".join(claim.mark for claim in figure2.claims(found, TEXT))
+
+
+def test_claims_of_figure_2_hold_where_they_should():
+    assert marks(times()) == "✓✓✓✓✓✓"
+
+
+@pytest.mark.parametrize(
+    ("label", "values", "expected"),
+    [
+        (GREEDY, {4: 8.0, 5: 16.0, 6: 40.0, 14: 9e4, 20: np.nan}, "✗✓✓✓✓✓"),
+        (SOFT, {4: 8.0, 6: 30.0, 14: 9e3, 20: 9e4}, "✓✗✓✓✓✓"),
+        ("RLSVI", {4: 1.0, 6: 1.0, 14: 1.0, 20: 1.0}, "✓✓✓✗✓✓"),
+        (K_SCHEDULE, {4: 1.0, 6: 1e4, 14: 1e4, 20: 1e4}, "✓✓✓✓✗✓"),
+        ("BOLT", {4: 1.0, 6: 1.0, 14: 1.0, 20: 900.0}, "✓✓✓✓✓✗"),
+    ],
+)
+def test_each_claim_of_figure_2_can_fail(label, values, expected):
+    assert marks(times(**{label: {d: np.full(2, v) for d, v in values.items()}})) == expected
+
+
+def test_claims_that_cannot_be_told_are_open():
+    shallow = {label: {4: np.array([5.0, 5.0])} for label in TEXT.contestants()}
+    assert marks(shallow)[:2] == "??"
+
+
+def record(hits, goal_visits=0.0, goal_value=9.0):
+    depth = 4
+    spec = make_spec(TEXT.world_data(depth), TEXT.k_learning(), TEXT.prior, episodes=1000, snapshots=(5, 300, 1000))
+    values = np.zeros((3, 10))
+    values[1, -1] = goal_value
+    visits = np.zeros((3, 2, 10))
+    visits[1, 1, -1] = goal_visits
+    return Record(spec, {"hits": hits, "snapshot_values": values, "snapshot_visits": visits})
+
+
+def test_claims_of_figure_3():
+    hits = np.zeros(1000, bool)
+    hits[310] = True
+    hits[800:] = True
+    assert [c.holds for c in heatmaps.claims_k_learning(record(hits))] == [True, False, True, True]  # 3 of 4 cells: 75%
+    hits[10] = True
+    early = heatmaps.claims_k_learning(record(hits, goal_visits=1.0))
+    assert [c.holds for c in early] == [False, False, False, True]
+    hits[900:920] = False
+    assert not heatmaps.claims_k_learning(record(hits))[3].holds
+
+
+def test_the_bound_of_the_theorem():
+    """2 √((σ² + L²) S A T log A (1 + log(T/L))) by hand: L = 5, S = 25, A = 2, one episode, T = 5."""
+    by_hand = 2 * np.sqrt((0.25 + 25) * 25 * 2 * 5 * np.log(2) * (1 + np.log(1)))
+    assert bayes_regret.bound(np.array([1.0]))[0] == pytest.approx(by_hand)
+    assert bayes_regret.lower_line(np.array([4.0]))[0] == pytest.approx(np.sqrt(5 * 25 * 2 * 20))
+
+
+def test_the_bound_can_be_crossed_on_paper():
+    low = {label: np.ones((12, 50)) * np.arange(1, 51) for label in bayes_regret.contestants()}
+    assert bayes_regret.claims(low)[0].holds
+    high = low | {"K-learning, optimal, paper": low["Thompson sampling"] * 1e4}
+    assert not bayes_regret.claims(high)[0].holds
+
+
+def test_protocols_are_as_documented():
+    assert TEXT.prior.reward.noise == TEXT.noise == TEXT.world(5).noise == 0.05
+    assert PRINTED.prior.transitions.mass == PRINTED.noise == 1.0
+    assert len(TEXT.contestants()) == 12
