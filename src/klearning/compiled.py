@@ -2,7 +2,7 @@
 
 A compiled function is cached on disk together with everything it calls, but Numba looks only at
 the function's own file to decide whether the cached copy is still good. The folder is therefore
-named after the sources of the whole package: edit any of them and everything is compiled afresh.
+named after all sources that hold kernels: edit any of them and everything is compiled afresh.
 """
 
 import contextlib
@@ -32,8 +32,10 @@ def _sources_digest() -> str:
     digest = hashlib.sha256(numba.__version__.encode())
     root = Path(__file__).parent
     for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(path.read_bytes())
+        source = path.read_bytes()
+        if b"@kernel" in source or b"def kernel" in source:
+            digest.update(path.relative_to(root).as_posix().encode())
+            digest.update(source)
     return digest.hexdigest()[:16]
 
 
