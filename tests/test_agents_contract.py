@@ -1,6 +1,7 @@
 """What every agent promises, on small worlds of every shape."""
 
 from dataclasses import FrozenInstanceError, fields
+from typing import Any
 
 import numba
 import numpy as np
@@ -342,7 +343,7 @@ def test_unknown_names_are_type_errors(cls):
 
 NOT_POSITIVE, NEGATIVE = (0.0, -1.0, np.nan, np.inf, "big", None), (-0.1, np.nan, np.inf, "big", None)
 DELTA, EPISODES_TOTAL = (0.0, 1.5, -1.0, np.nan, "small"), (0, -3, 2.5, True, "many")
-WRONG = {
+WRONG: dict[type, dict[str, tuple[Any, ...]]] = {
     kl.KLearning: {"temperature": (0.0, -1.0, np.nan, "warm"), "bonus": ("papers", 1), "tolerance": (0.0, 2.0, "low")},
     kl.RLSVI: {"sd": NOT_POSITIVE, "noise": NOT_POSITIVE[:-1], "scale": NEGATIVE},
     kl.UCBVI: {"bonus": ("chernoff", None), "scale": NEGATIVE, "delta": DELTA, "episodes": EPISODES_TOTAL},

@@ -110,7 +110,7 @@ class OptimisticQLearning:
     def begin(self, belief: Belief) -> Memory:
         shape = belief.visits.shape
         V = np.repeat(np.arange(belief.horizon, 0, -1.0), np.diff(belief.layers))
-        Q, policy = np.array(np.broadcast_to(V, shape)), np.zeros(shape)
+        Q, policy = np.array(np.broadcast_to(V, shape), order="C"), np.zeros(shape)
         greedy(Q, policy)
         return Memory(Q, V, np.zeros(shape), policy, np.zeros(shape), np.zeros(shape), np.zeros(shape))
 

@@ -38,7 +38,7 @@ def steps_to_go(posterior: Posterior) -> Floats:
     """L − l for every (a, s), layers counted from 0: the most that rewards in [0, 1] can still pay."""
     layers = posterior.model.layers
     left = np.repeat(np.arange(len(layers) - 1, 0, -1.0), np.diff(layers))
-    return np.array(np.broadcast_to(left, posterior.visits.shape))
+    return np.array(np.broadcast_to(left, posterior.visits.shape), order="C")
 
 
 def planned_values(memory: Planning) -> Floats:
