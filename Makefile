@@ -3,11 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup reproduce test lint bench clean
+.PHONY: help setup reproduce test slow lint bench clean
 
 help:
 	@echo "make reproduce  run the paper's experiments, draw its figures and check its claims into out/ (QUICK=1: a taste)"
 	@echo "make test       run the tests"
+	@echo "make slow       run the statistical and crash tests, which take longer"
 	@echo "make lint       check style and types"
 	@echo "make bench      measure speed (prints the table of docs/performance.md)"
 	@echo "make setup      only build .venv"
@@ -27,7 +28,10 @@ reproduce: $(READY)
 	$(BIN)/klearning reproduce $(if $(QUICK),--quick)
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+slow: $(READY)
+	$(BIN)/python -m pytest -n 2 -m slow
 
 lint: $(READY)
 	$(BIN)/ruff check .
