@@ -191,9 +191,7 @@ AGENTS: dict[str, tuple[Agent, int, int]] = {  # with episodes, and how often th
 
 
 def agent_table() -> None:
-    header(
-        "agent", "evaluated every", "episodes a second at depth 50", "at depth 100", "time ratio (4 times the states)"
-    )
+    header("agent", "evaluated every", "episodes a second at depth 50", "at depth 100", "time ratio")
     for name, (agent, episodes, every) in AGENTS.items():
         speed = {}
         for depth in (50, 100):

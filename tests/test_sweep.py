@@ -77,6 +77,7 @@ def run_in_pieces(spec, store, chunks):
     """Stop a run after so many chunks, over and over; how often it was stopped."""
     times = 0
     while spec not in store:
+        assert times < spec.episodes  # it gets on
         try:
             execute(spec, store, should_stop=after(chunks))
         except Stopped:
