@@ -164,6 +164,11 @@ def flipped(folder):
     return bytes(data)
 
 
+def scrambled(folder):
+    data = (folder / "arrays.npz").read_bytes()
+    return data[:45] + b"\xff" * 20 + data[65:]
+
+
 def with_objects():
     buffer = io.BytesIO()
     np.savez(buffer, hits=np.array([{}], dtype=object))
@@ -184,6 +189,7 @@ DAMAGE = {
     "cut short, checksum fits": lambda folder: rewrite(folder, cut(folder)),
     "a bit flipped": lambda folder: (folder / "arrays.npz").write_bytes(flipped(folder)),
     "a bit flipped, checksum fits": lambda folder: rewrite(folder, flipped(folder)),
+    "scrambled inside, checksum fits": lambda folder: rewrite(folder, scrambled(folder)),
     "empty": lambda folder: (folder / "arrays.npz").write_bytes(b""),
     "empty, checksum fits": lambda folder: rewrite(folder, b""),
     "no archive, checksum fits": lambda folder: rewrite(folder, b"PK\x03\x04 and no more"),
@@ -338,7 +344,7 @@ def test_the_index_is_what_the_records_say(store):
     assert [(row["protocol"], row["seed"]) for row in rows] == [("", 0), ("", 1), ("", 2), ("a", 0)]
     by_name = {record.spec.name: record.row() for record in store.records()}
     assert {row["name"]: row for row in rows} == by_name
-    with closing(store.index()) as connection:
+    with closing(sqlite3.connect(store.path / "index.sqlite")) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 

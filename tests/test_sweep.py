@@ -3,6 +3,7 @@
 import errno
 import itertools
 import os
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -420,20 +421,33 @@ def test_asked_to_stop(tmp_path):
     assert contents(store.path) == stored(tmp_path / "whole", specs)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_interrupted(tmp_path, workers):
-    """Ctrl-C arrives anywhere in the main thread; here, where it is told of the first run."""
-    store, specs = Store(tmp_path / "store"), [sea(seed, episodes=300 * seed + 1) for seed in range(4)]
+@dataclass(frozen=True)
+class Slow(Random):
+    """Takes its time."""
+
+    def advance(self, memory, task, first, count):
+        time.sleep(0.005)
+        return super().advance(memory, task, first, count)
+
+
+def test_interrupted(tmp_path, monkeypatch):
+    """Ctrl-C arrives anywhere in the main thread; here, when it is told of the quick run while a slow one is on."""
+    monkeypatch.setitem(AGENTS, "Slow", Slow)
+    monkeypatch.setattr(running, "CHUNK_SECONDS", 0.0)
+    slow, quick, waiting = sea(0, Slow(), episodes=300), sea(0, episodes=1), sea(1, Slow(), episodes=300)
+    store = Store(tmp_path / "store")
 
     def interrupt(outcome):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sweep(specs, store, executor=LocalExecutor(workers), finished=interrupt)
+        sweep([slow, quick, waiting], store, executor=LocalExecutor(2), finished=interrupt)
+    assert [one in store for one in (slow, quick, waiting)] == [False, True, False]
+    assert store.checkpoint(slow.name).exists()
     assert not [path for path in store.path.rglob("*") if path.name.startswith(".")]
-    assert specs[3] not in store
-    sweep(specs, store)
-    assert contents(store.path) == stored(tmp_path / "whole", specs)
+    monkeypatch.setattr(Slow, "advance", Random.advance)
+    sweep([slow, quick, waiting], store)
+    assert contents(store.path) == stored(tmp_path / "whole", [slow, quick, waiting])
 
 
 FLUSHES = {"when it is put": np.inf, "when a checkpoint is written": 0.0}

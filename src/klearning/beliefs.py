@@ -215,7 +215,7 @@ class Posterior(NamedTuple):
     learns: bool  # whether transitions are learnt
 
 
-@kernel
+@kernel(inline=True)
 def reward_posterior(prior: RewardPrior, visits: float, reward_sum: float) -> tuple[float, float]:
     """Posterior mean and variance proxy of one mean reward."""
     if np.isinf(prior.strength):
@@ -226,7 +226,7 @@ def reward_posterior(prior: RewardPrior, visits: float, reward_sum: float) -> tu
     return (prior.strength * prior.mean + reward_sum) / weight, prior.noise / (weight + prior.shift)
 
 
-@kernel
+@kernel(inline=True)
 def derive(p: Posterior, a: int, s: int) -> None:
     """Bring what follows from the statistics of (a, s) up to date."""
     mean, variance = reward_posterior(p.prior, p.visits[a, s], p.reward_sums[a, s])

@@ -65,7 +65,7 @@ def at_start(model: Model, V: Floats) -> float:
     return total
 
 
-@kernel
+@kernel(inline=True)
 def action_values(model: Model, reward: Floats, l: int, V: Floats, Q: Floats) -> None:
     """Q_l(s,a) = reward(s,a) + Σ_s' P(s'|s,a) V_{l+1}(s')."""
     low, high = model.layers[l], model.layers[l + 1]
@@ -83,7 +83,7 @@ def all_action_values(model: Model, reward: Floats, V: Floats, Q: Floats) -> Non
         action_values(model, reward, l, V, Q)
 
 
-@kernel
+@kernel(inline=True)
 def maximum(model: Model, l: int, Q: Floats, V: Floats) -> None:
     """V_l(s) = max_a Q_l(s,a)."""
     for s in range(model.layers[l], model.layers[l + 1]):
@@ -102,7 +102,7 @@ def hard_sweep(model: Model, reward: Floats, Q: Floats, V: Floats) -> float:
     return at_start(model, V)
 
 
-@kernel
+@kernel(inline=True)
 def greedy_at(Q: Floats, s: int, policy: Floats) -> None:
     """In state s, uniform over the maximisers of Q."""
     actions = Q.shape[0]

@@ -38,7 +38,7 @@ def bonus_for(belief: Belief, name: str) -> Bonus:
     return Bonus(version, spans**2)
 
 
-@kernel
+@kernel(inline=True)
 def half_variance(bonus: Bonus, p: Posterior, l: int, a: int, s: int) -> float:
     """c(s,a) of a state in layer l."""
     n = p.visits[a, s]

@@ -78,7 +78,7 @@ def copy_rows(rows: Rows) -> Rows:
     )
 
 
-@kernel
+@kernel(inline=True)
 def add_weight(rows: Rows, a: int, s: int, successor: int, amount: float) -> bool:
     """Add to one entry of row (a, s); False, and nothing done, where the row needs more room first."""
     first = rows.start[a, s]

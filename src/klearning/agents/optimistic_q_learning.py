@@ -42,7 +42,7 @@ class Memory(NamedTuple):
     beta: Floats  # β of the last visit
 
 
-@kernel
+@kernel(inline=True)
 def bonus(memory: Memory, settings: Settings, L: int, a: int, s: int, met: float, iota: float) -> float:
     """b of this visit, which met the next value ``met``; the visit is counted already."""
     k = memory.visits[a, s]

@@ -29,7 +29,7 @@ from klearning.simulate import Task, play
 STICK = 1e-16  # what may be left of a row's probability
 
 
-@kernel
+@kernel(inline=True)
 def sample_reward(p: Posterior, a: int, s: int, rng: np.random.Generator) -> float:
     """A mean reward from its posterior."""
     if p.prior.shift == 0.0:  # Gaussian
@@ -38,7 +38,7 @@ def sample_reward(p: Posterior, a: int, s: int, rng: np.random.Generator) -> flo
     return rng.beta(heads + p.reward_sums[a, s], tails + (p.visits[a, s] - p.reward_sums[a, s]))
 
 
-@kernel
+@kernel(inline=True)
 def sample_seen(p: Posterior, a: int, s: int, V: Floats, rng: np.random.Generator) -> float:
     """Σ_s' D(s') V(s') for D ~ Dirichlet over the entries of the row, with their weights."""
     rows = p.model.rows
@@ -60,7 +60,7 @@ def sample_seen(p: Posterior, a: int, s: int, V: Floats, rng: np.random.Generato
     return value / total
 
 
-@kernel
+@kernel(inline=True)
 def sample_even(mass: float, left: float, low: int, high: int, V: Floats, rng: np.random.Generator) -> float:
     """``left`` · Σ_s' G(s') V(s') for G ~ Dirichlet(mass/W, …) over states low .. high−1, by stick-breaking."""
     value, width = 0.0, high - low
@@ -71,7 +71,7 @@ def sample_even(mass: float, left: float, low: int, high: int, V: Floats, rng: n
     return value
 
 
-@kernel
+@kernel(inline=True)
 def sample_value(p: Posterior, l: int, a: int, s: int, V: Floats, rng: np.random.Generator) -> float:
     """Σ_s' P(s'|s,a) V(s') for one draw of the row; nothing behind the last layer."""
     layers, rows, mass = p.model.layers, p.model.rows, p.model.mass

@@ -35,7 +35,7 @@ class ValueMemory(NamedTuple):
     policy: Floats
 
 
-@kernel
+@kernel(inline=True)
 def soft_maximum_at(Q: Floats, tau: float, s: int, V: Floats, policy: Floats) -> None:
     """V(s) and π(·|s) of one state."""
     actions = Q.shape[0]

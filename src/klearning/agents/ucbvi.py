@@ -31,7 +31,7 @@ class Settings(NamedTuple):
     confidence: Confidence
 
 
-@kernel
+@kernel(inline=True)
 def bernstein_bonus(p: Posterior, a: int, s: int, V: Floats, mean: float, Lg: float) -> float:
     """The bonus BF; ``mean`` is Σ_y P̂(y) V(y)."""
     A, S = p.visits.shape

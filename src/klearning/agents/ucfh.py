@@ -66,7 +66,7 @@ def by_falling_value(V: Floats, low: int, high: int) -> Ints:
     return order
 
 
-@kernel
+@kernel(inline=True)
 def best_in_box(
     p: Posterior, a: int, s: int, low: int, order: Ints, V: Floats, row: Floats, settings: Settings
 ) -> float:

@@ -38,7 +38,7 @@ class Memory(NamedTuple):
     policy: Floats
 
 
-@kernel
+@kernel(inline=True)
 def best_in_ball(rows: Rows, a: int, s: int, n: float, radius: float, best: int, V: Floats) -> float:
     """max Σ p V over distributions p within ``radius`` of the frequencies in L1; the row is read, never written.
 

@@ -8,21 +8,31 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from klearning import regret
 from klearning.beliefs import Belief
+from klearning.compiled import Floats
 from klearning.experiments.files import arrays_from_bytes, arrays_to_bytes, checksum, write_whole
 from klearning.experiments.spec import Spec, build_agent, build_prior, build_world
-from klearning.experiments.store import Store
+from klearning.experiments.store import Store, StoreError
 from klearning.mdp import optimal
 from klearning.simulate import CHUNK_SECONDS, Task, new_task
 
 STREAMS = ("world_stream", "action_stream", "reward_stream", "row_stream")
 Arrays = dict[str, NDArray[Any]]
+
+
+class Picture(NamedTuple):
+    """A snapshot: after how many episodes, the agent's values then, and all visits until then."""
+
+    t: int
+    values: Floats
+    visits: Floats
 
 
 class Stopped(Exception):
@@ -47,7 +57,7 @@ def execute(
     task = new_task(agent, world, spec.episodes, spec.seed, spec.evaluate_every)
     belief = Belief.empty(build_prior(spec), world.widths, world.actions, world.initial)
     memory, done = agent.begin(belief), 0
-    pictures: list[Any] = []  # (values, visits) at the snapshots
+    pictures: list[Picture] = []
     path = store.checkpoint(spec.name)
     if path.exists():
         memory, done, pictures = load_checkpoint(path, memory, task, spec)
@@ -59,12 +69,15 @@ def execute(
         done += size
         progress(size)
         if done in spec.snapshots:
-            pictures.append((agent.values(memory), task.log.visits.copy()))
+            pictures.append(Picture(done, agent.values(memory), task.log.visits.copy()))
         now = time.monotonic()
         count = count * 2 if now - start < CHUNK_SECONDS / 2 and size == count else count
         late, stop = now - began > timeout, should_stop()
         if now - saved > checkpoint_seconds or late or stop:
-            save_checkpoint(path, memory, task, done, pictures)
+            try:
+                save_checkpoint(path, memory, task, done, pictures, spec)
+            except OSError as error:
+                raise StoreError(f"cannot write to the store {store.path}: {error.strerror or error}") from None
             saved = time.monotonic()
         if stop and done < spec.episodes:
             raise Stopped
@@ -78,7 +91,7 @@ def _solved(task: Task, done: int) -> bool:
 
 
 def _result(
-    spec: Spec, task: Task, done: int, pictures: list[Any], best: float, diagnostics: tuple[str, ...]
+    spec: Spec, task: Task, done: int, pictures: list[Picture], best: float, diagnostics: tuple[str, ...]
 ) -> Arrays:
     """What is kept. A run that stops when solved is cut at that very episode, wherever its last chunk ended."""
     if spec.stop == "solved" and _solved(task, done):
@@ -93,9 +106,9 @@ def _result(
     }
     if spec.stop == "never":
         arrays["visits"] = log.visits
-    if pictures:
-        arrays["snapshot_values"] = np.stack([values for values, _ in pictures])
-        arrays["snapshot_visits"] = np.stack([visits for _, visits in pictures])
+    if kept := [picture for picture in pictures if picture.t <= done]:
+        arrays["snapshot_values"] = np.stack([picture.values for picture in kept])
+        arrays["snapshot_visits"] = np.stack([picture.visits for picture in kept])
     return arrays
 
 
@@ -106,43 +119,50 @@ def take_apart(memory: Any) -> list[NDArray[Any]]:
     return [np.asarray(memory)]
 
 
-def put_together(template: Any, leaves: list[NDArray[Any]]) -> Any:
-    """The inverse of `take_apart`, for something of the template's form; uses up ``leaves``."""
+def put_together(template: Any, leaves: list[NDArray[Any]], shared: dict[int, Any] | None = None) -> Any:
+    """The inverse of `take_apart`, for something of the template's form; uses up ``leaves``.
+
+    Where the template holds one array in two places, so does the result.
+    """
+    shared = {} if shared is None else shared
     if isinstance(template, tuple):
-        parts = [put_together(part, leaves) for part in template]
+        parts = [put_together(part, leaves, shared) for part in template]
         return type(template)(*parts) if hasattr(template, "_fields") else tuple(parts)
     leaf = leaves.pop(0)
     if isinstance(template, np.ndarray):
         if leaf.dtype != template.dtype or leaf.ndim != template.ndim:
             raise ValueError("an array of the checkpoint has another type")
-        return np.ascontiguousarray(leaf)
+        return shared.setdefault(id(template), np.ascontiguousarray(leaf))
     return type(template)(leaf.item())
 
 
-def save_checkpoint(path: Path, memory: Any, task: Task, done: int, pictures: list[Any]) -> None:
+def save_checkpoint(path: Path, memory: Any, task: Task, done: int, pictures: list[Picture], spec: Spec) -> None:
     log = task.log
     arrays: Arrays = {f"memory_{i:03}": leaf for i, leaf in enumerate(take_apart(memory))}
     arrays |= {"values": log.values[:done], "returns": log.returns[:done], "hits": log.hits[:done]}
     arrays |= {"visits": log.visits, "diagnostics": log.diagnostics[:, :done]}
-    for i, (values, visits) in enumerate(pictures):
-        arrays |= {f"picture_values_{i:03}": values, f"picture_visits_{i:03}": visits}
+    for i, picture in enumerate(pictures):
+        arrays |= {f"picture_values_{i:03}": picture.values, f"picture_visits_{i:03}": picture.visits}
     streams = [getattr(task, name).bit_generator.state for name in STREAMS]
     arrays["streams"] = np.frombuffer(json.dumps(streams).encode(), np.uint8)
+    arrays["name"] = np.frombuffer(spec.name.encode(), np.uint8)
     data = arrays_to_bytes(arrays)
     write_whole(path, bytes.fromhex(checksum(data)) + data)
 
 
-def load_checkpoint(path: Path, begun: Any, task: Task, spec: Spec) -> tuple[Any, int, list[Any]]:
+def load_checkpoint(path: Path, begun: Any, task: Task, spec: Spec) -> tuple[Any, int, list[Picture]]:
     """Memory, episodes done and snapshots; the task's log and streams are set. A broken one is dropped: start over."""
     try:
         raw = path.read_bytes()
         if bytes.fromhex(checksum(raw[32:])) != raw[:32]:
             raise ValueError("checksum")
         arrays = arrays_from_bytes(raw[32:])
+        if arrays["name"].tobytes() != spec.name.encode():
+            raise ValueError("of another run")
         leaves = [arrays[name] for name in sorted(arrays) if name.startswith("memory_")]
         memory = put_together(begun, leaves)
         streams = json.loads(arrays["streams"].tobytes())
-    except (OSError, KeyError, ValueError, IndexError, TypeError):
+    except (OSError, KeyError, ValueError, IndexError, TypeError, EOFError, BadZipFile):
         path.unlink(missing_ok=True)
         return begun, 0, []
     done, log = len(arrays["values"]), task.log
@@ -150,6 +170,8 @@ def load_checkpoint(path: Path, begun: Any, task: Task, spec: Spec) -> tuple[Any
     log.visits[:], log.diagnostics[:, :done] = arrays["visits"], arrays["diagnostics"]
     for name, state in zip(STREAMS, streams, strict=True):
         getattr(task, name).bit_generator.state = state
-    taken = sum(t <= done for t in spec.snapshots)
-    pictures = [(arrays[f"picture_values_{i:03}"], arrays[f"picture_visits_{i:03}"]) for i in range(taken)]
+    taken = [t for t in sorted(spec.snapshots) if t <= done]
+    pictures = [
+        Picture(t, arrays[f"picture_values_{i:03}"], arrays[f"picture_visits_{i:03}"]) for i, t in enumerate(taken)
+    ]
     return memory, done, pictures

@@ -18,6 +18,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from klearning import checks
 from klearning.agents import AGENTS
 from klearning.beliefs import Beta, Dirichlet, Gaussian, Prior
@@ -76,10 +78,10 @@ def make_spec(
         prior=prior_data(prior if prior is not None else Prior()),
         episodes=checks.whole("episodes", episodes),
         seed=checks.whole("seed", seed, 0),
-        protocol=protocol,
+        protocol=_text("protocol", protocol),
         stop=checks.choice("stop", stop, STOPS),
         evaluate_every=checks.whole("evaluate_every", evaluate_every),
-        snapshots=tuple(checks.whole("snapshots", t) for t in snapshots),
+        snapshots=_rising("snapshots", snapshots),
     )
     build_world(spec)
     build_agent(spec)
@@ -90,7 +92,7 @@ def call_data(
     kind: str, given: Mapping[str, Any], makers: Mapping[str, Any], leave_out: Sequence[str] = ()
 ) -> dict[str, Any]:
     """{"name": …} and every parameter of that maker, given or default; unknown ones are errors."""
-    if "name" not in given:
+    if "name" not in _table(kind, given):
         raise ValueError(f"{kind}={dict(given)!r} has no name: give one of " + ", ".join(map(repr, makers)))
     name = checks.choice(kind, given["name"], makers)
     known = {p.name: p.default for p in inspect.signature(makers[name]).parameters.values()}
@@ -115,21 +117,46 @@ def prior_data(prior: Mapping[str, Any] | Prior) -> dict[str, Any]:
             "transitions": {"kind": "dirichlet", "mass": float(prior.transitions.mass)},
             "span": _plain(prior.span),
         }
-    for key in prior:
+    for key in _table("prior", prior):
         checks.choice("prior parameter", key, ["reward", "transitions", "span"])
-    reward = dict(prior.get("reward", {}))
+    reward = dict(_table("prior reward", prior.get("reward", {})))
     kind = REWARDS[checks.choice("prior reward kind", reward.pop("kind", "gaussian"), REWARDS)]
     for key in reward:
         checks.choice("prior reward parameter", key, inspect.signature(kind).parameters)
-    transitions: dict[str, Any] = dict(prior.get("transitions", {}))
+    transitions = dict(_table("prior transitions", prior.get("transitions", {})))
     checks.choice("prior transitions kind", transitions.pop("kind", "dirichlet"), ["dirichlet"])
     for key in transitions:
         checks.choice("prior transitions parameter", key, ["mass"])
     return prior_data(Prior(kind(**reward), Dirichlet(**transitions), prior.get("span")))
 
 
+def _table(field: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{field}={value!r} is no table: give its parameters by name")
+    return value
+
+
+def _text(field: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{field}={value!r} is no text: put it in quotes")
+    return value
+
+
+def _rising(field: str, values: Any) -> tuple[int, ...]:
+    """Whole numbers, each above the last."""
+    if not isinstance(values, Sequence | np.ndarray | range) or isinstance(values, str):
+        raise ValueError(f"{field}={values!r} is no list: give numbers of episodes, each above the last")
+    numbers = tuple(checks.whole(field, t) for t in values)
+    if any(b <= a for a, b in itertools.pairwise(numbers)):
+        raise ValueError(f"{field}={list(numbers)} does not rise: give each number once, in order")
+    return numbers
+
+
 def _plain(value: Any) -> Any:
-    return [_plain(v) for v in value] if isinstance(value, list | tuple) else value
+    """Lists for tuples and arrays, Python's numbers for NumPy's."""
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(v) for v in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def build_prior(spec: Spec) -> Prior:
@@ -184,7 +211,10 @@ def sweep_from_toml(path: Path) -> list[Spec]:
         raise ValueError(f"{path} is not TOML: {error}") from None
     for key in data:
         checks.choice(f"table of {path}", key, ["sweep"])
-    specs = [spec for table in data.get("sweep", []) for spec in _expand(table)]
+    tables = data.get("sweep", [])
+    if not isinstance(tables, list):
+        raise ValueError(f"{path} has one table [sweep]: write [[sweep]], for there may be several")
+    specs = [spec for table in tables for spec in _expand(table)]
     if not specs:
         raise ValueError(f"{path} has no [[sweep]] table: nothing to run")
     return specs
@@ -200,12 +230,16 @@ def _expand(table: dict[str, Any]) -> Iterator[Spec]:
     rest = {key: value for key, value in table.items() if key not in ("world", "agent", "seeds")}
     seeds = table.get("seeds", 5)
     numbers = seeds if isinstance(seeds, list) else range(checks.whole("seeds", seeds))
-    for world, agent, seed in itertools.product(_grid(table["world"]), _grid(table["agent"]), numbers):
+    if not numbers:
+        raise ValueError("seeds=[] is empty: give how many, or which")
+    for world, agent, seed in itertools.product(
+        _grid("world", table["world"]), _grid("agent", table["agent"]), numbers
+    ):
         yield make_spec(world, agent, seed=seed, **rest)
 
 
-def _grid(entry: Any) -> Iterator[dict[str, Any]]:
+def _grid(kind: str, entry: Any) -> Iterator[dict[str, Any]]:
     for one in entry if isinstance(entry, list) else [entry]:
-        values = [value if isinstance(value, list) else [value] for value in one.values()]
+        values = [value if isinstance(value, list) else [value] for value in _table(kind, one).values()]
         for choice in itertools.product(*values):
             yield dict(zip(one, choice, strict=True))

@@ -45,7 +45,7 @@ def fraction_interval(successes: int, trials: int, level: float = 0.95) -> Inter
     share = successes / trials
     centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
     half = z * np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2)) / (1 + z**2 / trials)
-    return Interval(share, float(centre - half), float(centre + half))
+    return Interval(share, max(0.0, float(centre - half)), min(1.0, float(centre + half)))
 
 
 def median_time(times: Floats) -> float:
@@ -57,7 +57,7 @@ def median_time(times: Floats) -> float:
 def median_interval(times: Floats, level: float = 0.95) -> Interval:
     """The median time with the interval between order statistics that covers at least ``level``, whatever the law.
 
-    An infinite upper end means that the data do not bound it.
+    An infinite end means that the data do not bound it.
     """
     n = len(times)
     ordered = np.sort(np.where(np.isnan(times), np.inf, times))
@@ -66,7 +66,9 @@ def median_interval(times: Floats, level: float = 0.95) -> Interval:
     # P(X_(k) ≤ median < X_(n+1−k)) = 1 − 2·P(Binomial(n, ½) < k)
     below = np.cumsum(binomial_half(n))
     k = int(np.searchsorted(below, (1.0 - level) / 2.0, side="right"))
-    return Interval(median_time(times), float(ordered[max(k - 1, 0)]), float(ordered[min(n - k, n - 1)]))
+    if k == 0:
+        return Interval(median_time(times), -np.inf, np.inf)
+    return Interval(median_time(times), float(ordered[k - 1]), float(ordered[n - k]))
 
 
 class Survival(NamedTuple):
@@ -94,8 +96,10 @@ class Comparison(NamedTuple):
 
 
 def paired_difference(a: Floats, b: Floats, seed: int = 0) -> Comparison:
-    """Mean of a − b, pair by pair, with a sign-flip permutation test."""
+    """Mean of a − b, pair by pair, with a sign-flip permutation test; what is not finite is no finding."""
     d = np.asarray(a) - np.asarray(b)
+    if not np.isfinite(d).all():
+        return Comparison(Interval(np.nan, np.nan, np.nan), 1.0)
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], (RESAMPLES, len(d)))
     flipped = np.abs((signs * d).mean(axis=1))
     p = (1.0 + (flipped >= abs(d.mean()) * (1.0 - 1e-12)).sum()) / (RESAMPLES + 1.0)

@@ -15,12 +15,16 @@ import csv
 import json
 import os
 import platform
+import re
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numba
 import numpy as np
@@ -31,6 +35,8 @@ from klearning.experiments.files import arrays_from_bytes, arrays_to_bytes, chec
 from klearning.experiments.spec import Spec, spec_from_json
 from klearning.version import __version__
 
+ARRAYS = ("optimal_value", "values", "returns", "hits")  # what every run has
+BUSY_SECONDS = 30.0
 COLUMNS = ("name", "protocol", "world", "agent", "seed", "episodes", "ran", "first_hit", "solved", "regret")
 
 
@@ -118,7 +124,7 @@ class Store:
             write_whole(unfinished / "arrays.npz", data)
             write_whole(unfinished / "meta.json", (json.dumps(_meta(data), sort_keys=True, indent=1) + "\n").encode())
             final.parent.mkdir(exist_ok=True)
-            if not final.exists():
+            if not final.is_dir():
                 unfinished.rename(final)
                 flush_folder(final.parent)
         except OSError as error:
@@ -144,15 +150,27 @@ class Store:
                 raise ValueError("its spec has another name")
             if checksum(data) != meta["arrays_sha256"]:
                 raise ValueError("its arrays have another checksum")
-            return Record(spec, arrays_from_bytes(data))
-        except (OSError, KeyError, TypeError, ValueError) as error:
+            arrays = arrays_from_bytes(data)
+            if missing := [name for name in ARRAYS if name not in arrays]:
+                raise ValueError(f"it has no array {missing[0]!r}")
+            return Record(spec, arrays)
+        except (OSError, KeyError, TypeError, ValueError, EOFError, BadZipFile, RecursionError) as error:
             raise ValueError(f"run {folder.name[:12]} in {self.path} is broken: {error}") from None
 
     def folders(self) -> Iterator[Path]:
-        """The folders of all runs, in order of their names; anything else under ``runs`` is foreign."""
+        """The folders of all runs, in order of their names."""
+        return (path for path, ours in self._entries() if ours)
+
+    def _entries(self) -> Iterator[tuple[Path, bool]]:
+        """Everything under ``runs`` but unfinished writes, and whether it has the form of a run of ours."""
         for group in sorted((self.path / "runs").iterdir()):
-            if group.is_dir() and not group.name.startswith("."):
-                yield from sorted(group.iterdir())
+            if group.name.startswith("."):
+                continue
+            if not (group.is_dir() and re.fullmatch("[0-9a-f]{2}", group.name)):
+                yield group, False
+                continue
+            for path in sorted(group.iterdir()):
+                yield path, path.is_dir() and bool(re.fullmatch(f"{group.name}[0-9a-f]{{62}}", path.name))
 
     def records(self) -> Iterator[Record]:
         """All sound runs; broken ones are set aside and reported by `verify`, and never used."""
@@ -165,12 +183,14 @@ class Store:
     def verify(self) -> list[str]:
         """Read everything; set aside what is broken or foreign, and say what."""
         said = []
-        for folder in list(self.folders()):
+        for path, ours in list(self._entries()):
             try:
-                self.read(folder)
+                if not ours:
+                    raise ValueError(f"{path.name} in {self.path} is no run of ours")
+                self.read(path)
             except ValueError as error:
                 said.append(f"{error}; set aside")
-                self.set_aside(folder)
+                self.set_aside(path)
         return said
 
     def set_aside(self, path: Path) -> None:
@@ -189,39 +209,45 @@ class Store:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         return [str(path.relative_to(self.path)) for path in leftovers]
 
-    def index(self) -> sqlite3.Connection:
-        """An index of all runs, brought up to date with the folders."""
-        connection = sqlite3.connect(self.path / "index.sqlite", timeout=30.0)
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            columns = ", ".join(COLUMNS[1:])
-            connection.execute(f"CREATE TABLE IF NOT EXISTS runs (name TEXT PRIMARY KEY, {columns})")
-        except sqlite3.DatabaseError:  # not a database: it can be rebuilt
-            connection.close()
-            self.set_aside(self.path / "index.sqlite")
-            return self.index()
-        have = {name for (name,) in connection.execute("SELECT name FROM runs")}
-        there = {folder.name: folder for folder in self.folders()}
-        with connection:
-            connection.executemany("DELETE FROM runs WHERE name = ?", [(name,) for name in have - set(there)])
-            for name in sorted(set(there) - have):
-                try:
-                    row = self.read(there[name]).row()
-                except ValueError:
-                    continue
-                marks = ", ".join("?" * len(COLUMNS))
-                connection.execute(f"INSERT OR REPLACE INTO runs VALUES ({marks})", [row[c] for c in COLUMNS])
-        return connection
-
     def rows(self) -> list[dict[str, Any]]:
-        """The index as dictionaries, in order of protocol, world, agent and seed."""
-        connection = self.index()
-        try:
-            order = "protocol, world, agent, seed"
-            found = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM runs ORDER BY {order}").fetchall()
-        finally:
-            connection.close()
-        return [dict(zip(COLUMNS, row, strict=True)) for row in found]
+        """The index, brought up to date with the folders, in order of protocol, world, agent and seed.
+
+        A broken index is set aside and made again; one that another process is writing is waited for.
+        """
+        deadline = time.monotonic() + BUSY_SECONDS
+        rebuilt = False
+        while True:
+            try:
+                return self._indexed_rows()
+            except sqlite3.DatabaseError as error:
+                busy = getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+                if rebuilt or (busy and time.monotonic() > deadline):
+                    raise StoreError(f"cannot use the index of the store {self.path}: {error}") from None
+                if busy:
+                    time.sleep(0.05)
+                    continue
+            rebuilt = True
+            for path in self.path.glob("index.sqlite*"):
+                self.set_aside(path)
+
+    def _indexed_rows(self) -> list[dict[str, Any]]:
+        with closing(sqlite3.connect(self.path / "index.sqlite", timeout=BUSY_SECONDS)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+            columns = ", ".join(COLUMNS)
+            connection.execute(f"CREATE TABLE IF NOT EXISTS runs ({columns}, PRIMARY KEY (name))")
+            have = {name for (name,) in connection.execute("SELECT name FROM runs")}
+            there = {folder.name: folder for folder in self.folders()}
+            marks = ", ".join("?" * len(COLUMNS))
+            with connection:
+                connection.executemany("DELETE FROM runs WHERE name = ?", [(name,) for name in have - set(there)])
+                for name in sorted(set(there) - have):
+                    try:
+                        row = self.read(there[name]).row()
+                    except ValueError:
+                        continue
+                    connection.execute(f"INSERT OR REPLACE INTO runs ({columns}) VALUES ({marks})", [*row.values()])
+            query = f"SELECT {columns} FROM runs ORDER BY protocol, world, agent, seed"
+            return [dict(zip(COLUMNS, row, strict=True)) for row in connection.execute(query)]
 
     def export(self, path: Path) -> int:
         """Write the index as .csv or .parquet; returns the number of rows."""

@@ -100,9 +100,11 @@ def sweep(
                 progress=progress,
             )
 
-    failed = []
+    done, failed = 0, []
     for outcome in where.run(job, missing):
         finished(outcome)
         if outcome.error:
             failed.append(outcome)
-    return Result(len(missing) - len(failed), len(wanted) - len(missing), failed)
+        else:
+            done += 1
+    return Result(done, len(wanted) - len(missing), failed)

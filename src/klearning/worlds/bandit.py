@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+from klearning import checks
 from klearning.mdp import MDP
 
 
 def bandit(means: Sequence[float] = (0.2, 0.5, 0.8), noise: float | str = 1.0) -> MDP:
     """A bandit with these mean rewards. The paper's example of a certainty equivalent (e-certequiv)."""
-    return MDP.from_layers([[list(means)]], [], [1.0], noise, name="bandit")
+    arms = checks.array("means", means, (None,))
+    return MDP.from_layers([[arms]], [], [1.0], noise, name="bandit")

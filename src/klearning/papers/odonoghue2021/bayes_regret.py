@@ -142,4 +142,6 @@ def _ranking(regret: dict[str, Floats]) -> Claim:
     numbers = show + f"; Holm-adjusted p against Thompson: {', '.join(f'{p:.2g}' for p in adjusted)}"
     ratio = means["K-learning, optimal, reward"].estimate / means["Thompson sampling"].estimate
     holds = bool(0.5 < ratio < 2.0)
-    return Claim("section 5", "K-learning and Thompson sampling perform similarly (here: within a factor of two)", holds, numbers)
+    return Claim(
+        "section 5", "K-learning and Thompson sampling perform similarly (here: within a factor of two)", holds, numbers
+    )
