@@ -4,6 +4,7 @@ import hashlib
 import io
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,12 @@ def arrays_to_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def arrays_from_bytes(data: bytes) -> dict[str, NDArray[Any]]:
-    """The arrays of an npz archive. Loading executes nothing: object arrays are refused."""
-    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
+    """The arrays of an npz archive; ValueError where it is none. Loading executes nothing: objects are refused."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, AttributeError, NotImplementedError) as error:
+        raise ValueError(f"not an archive of arrays: {error}") from None
 
 
 def write_whole(path: Path, data: bytes) -> None:

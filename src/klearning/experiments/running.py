@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,7 +161,7 @@ def load_checkpoint(path: Path, begun: Any, task: Task, spec: Spec) -> tuple[Any
         leaves = [arrays[name] for name in sorted(arrays) if name.startswith("memory_")]
         memory = put_together(begun, leaves)
         streams = json.loads(arrays["streams"].tobytes())
-    except (OSError, KeyError, ValueError, IndexError, TypeError, EOFError, BadZipFile):
+    except (OSError, KeyError, ValueError, IndexError, TypeError):
         path.unlink(missing_ok=True)
         return begun, 0, []
     done, log = len(arrays["values"]), task.log

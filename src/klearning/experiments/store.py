@@ -24,7 +24,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numba
 import numpy as np
@@ -154,7 +153,7 @@ class Store:
             if missing := [name for name in ARRAYS if name not in arrays]:
                 raise ValueError(f"it has no array {missing[0]!r}")
             return Record(spec, arrays)
-        except (OSError, KeyError, TypeError, ValueError, EOFError, BadZipFile, RecursionError) as error:
+        except (OSError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"run {folder.name[:12]} in {self.path} is broken: {error}") from None
 
     def folders(self) -> Iterator[Path]:
