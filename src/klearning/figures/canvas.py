@@ -78,5 +78,7 @@ def save(figure: Any, path: Path) -> None:
     try:
         figure.savefig(unfinished, format="png", metadata={"Software": None}, dpi=STYLE["savefig.dpi"])
         unfinished.replace(path)
+    except OSError as error:
+        raise OSError(f"cannot write {path}: {error.strerror or error}") from None
     finally:
         unfinished.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from klearning.experiments.files import write_whole
 from klearning.experiments.spec import Spec
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import Outcome, Result, sweep
@@ -100,7 +101,7 @@ def publish(extent: Extent, store: Store, out: Path) -> dict[str, list[Claim]]:
             found[name] = claims
     text = "# Claims of the paper, checked\n\n" + f"Command: `{extent.command}`\n\n"
     text += "\n".join(markdown(claims, name) for name, claims in found.items())
-    (out / "claims.md").write_text(text)
+    write_whole(out / "claims.md", text.encode())
     data = {name: [{**c._asdict(), "mark": c.mark} for c in claims] for name, claims in found.items()}
-    (out / "claims.json").write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+    write_whole(out / "claims.json", (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode())
     return found
