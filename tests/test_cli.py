@@ -89,6 +89,8 @@ def test_a_full_disk():
 
 
 def test_interrupted(tmp_path):
+    """Within a run, not within the compilation that may come before the first: that is waited for."""
+    assert klearning("run", "-w", "depth=3", "-n", "5", "-s", "1", "--no-figure").returncode == 0
     command = [
         sys.executable,
         "-c",
