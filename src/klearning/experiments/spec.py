@@ -195,7 +195,7 @@ def spec_from_json(text: str) -> Spec:
 
 
 def sweep_from_toml(path: Path) -> list[Spec]:
-    """The specs of a sweep file: one [[sweep]] table a grid; every list within world and agent is a set of alternatives.
+    """The specs of a sweep file: a [[sweep]] table is a grid; a list within world or agent is a set of alternatives.
 
     \b
     [[sweep]]
