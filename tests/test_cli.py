@@ -44,6 +44,10 @@ def test_beta_bandit():
 
 
 WRONG = {
+    "command": (["reproduc"], "reproduc"),
+    "no number": (["run", "-n", "ten"], "'ten' is not a valid integer"),
+    "no such option": (["run", "--epsiodes", "10"], "--epsiodes"),
+    "no such file": (["sweep", "nowhere.toml"], "nowhere.toml"),
     "world": (["run", "deep_see"], "did you mean 'deep_sea'"),
     "agent": (["run", "deep_sea", "KLerning"], "did you mean 'KLearning'"),
     "option": (["run", "-w", "depht=3"], "did you mean 'depth'"),

@@ -26,8 +26,10 @@ def main() -> None:
     """Entry point: what a person gets wrong is one line on stderr and exit code 2, never a traceback."""
     try:
         commands(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
     except click.ClickException as error:
-        error.show()
+        print(f"klearning: {error.format_message()} (see klearning --help)", file=sys.stderr)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         print("klearning: stopped", file=sys.stderr)
