@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 FULL = Path("/dev/full")
-COMMAND = [sys.executable, "-c", "from klearning.cli import main; main()"]
+# what runs in the background is born deaf to SIGINT: give it its ear back
+HEAR = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+COMMAND = [sys.executable, "-c", HEAR + "from klearning.cli import main; main()"]
 
 
 def klearning(*args, **kwargs):
@@ -95,16 +97,7 @@ def test_a_full_disk():
 def test_interrupted(tmp_path):
     """Within a run, not within the compilation that may come before the first: that is waited for."""
     assert klearning("run", "-w", "depth=3", "-n", "5", "-s", "1", "--no-figure").returncode == 0
-    command = [
-        sys.executable,
-        "-c",
-        "from klearning.cli import main; main()",
-        "run",
-        "-w",
-        "depth=50",
-        "-n",
-        "10000000",
-    ]
+    command = [*COMMAND, "run", "-w", "depth=50", "-n", "10000000"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     time.sleep(6)
     process.send_signal(signal.SIGINT)

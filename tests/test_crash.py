@@ -20,12 +20,14 @@ LONG, SHORT = 2, 12  # how many runs of some tenths of a second each, and of som
 
 CHILD = """
 import faulthandler
+import signal
 import sys
 import klearning as kl
 from klearning.experiments.spec import make_spec
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import LocalExecutor, sweep
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background is born deaf to it
 long, short, patience = map(int, sys.argv[2:])
 faulthandler.dump_traceback_later(patience, exit=True)
 agents = [kl.KLearning(), kl.PSRL(), kl.UCRL2()]
