@@ -1,6 +1,5 @@
 """Sentences of the paper that can be checked, and whether they hold in what was run."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 
@@ -15,9 +14,6 @@ class Claim(NamedTuple):
     @property
     def mark(self) -> str:
         return {True: "✓", False: "✗", None: "?"}[self.holds]
-
-
-CheckedClaims = Callable[..., list[Claim]]
 
 
 def markdown(claims: list[Claim], title: str) -> str:
