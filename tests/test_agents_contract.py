@@ -351,7 +351,11 @@ WRONG: dict[type, dict[str, tuple[Any, ...]]] = {
     kl.UCFH: {"scale": NEGATIVE, "accuracy": DELTA, "delta": DELTA, "least_visits": (0.5, 0, -1, np.nan, "few")},
     kl.BEB: {"scale": NEGATIVE},
     kl.BOLT: {"scale": NOT_POSITIVE, "imagined_reward": (np.nan, np.inf, "one")},
-    kl.QLearning: {"epsilon": (-0.1, 1.1, np.nan, "often"), "step": (0.0, -1.0, 1.5, np.nan, "rising", None)},
+    kl.QLearning: {
+        "epsilon": (-0.1, 1.1, np.nan, "often"),
+        "step": (0.0, -1.0, 1.5, np.nan, "rising", None),
+        "discount": (-0.1, 1.1, np.nan, "none"),
+    },
     kl.SoftQLearning: {
         "temperature": NOT_POSITIVE,
         "form": ("soft", None),

@@ -93,7 +93,7 @@ def test_bernstein_bonus_where_next_states_are_well_known(seed):
     rare = 1e4 * L**3 * S**2 * A * Lg**2 / met
     assert (rare < L**2).any()
     want = slow.bernstein_bonus(row, V[1:], met, n, Lg, L, S, A)
-    assert ucbvi.bernstein_bonus(p, 1, 0, V, row @ V[1:], Lg) == pytest.approx(want, rel=1e-12)
+    assert ucbvi.bernstein_bonus(p, 0, 1, 0, V, row @ V[1:], Lg) == pytest.approx(want, rel=1e-12)
 
 
 def two_layers(rng, width, actions, high=12):
@@ -102,7 +102,7 @@ def two_layers(rng, width, actions, high=12):
     counts = rng.integers(0, high, (1, actions, width)) * (rng.random((1, actions, width)) < 0.6)
     counts[0, :, rng.integers(width)] += 1
     p = kl.Belief.empty(kl.Prior(), [1, width], actions, [1.0]).frequencies()
-    p.visits[:, 0] = counts[0].sum(axis=1)
+    p.visits[:, 0] = p.moves[:, 0] = counts[0].sum(axis=1)
     return p._replace(model=p.model._replace(rows=rows_from_layers(layers, actions, [counts.astype(float)]))), layers
 
 
@@ -277,7 +277,7 @@ def test_best_in_ball_is_the_linear_program(seed):
         for radius in (0.0, rng.uniform(0, 2), rng.uniform(0, 0.2), 3.0):
             best = 1 + int(np.argmax(V[1:]))
             n = p.visits[a, 0]
-            got = ucrl2.best_in_ball(p.model.rows, a, 0, n, radius, best, V)
+            got = ucrl2.best_in_ball(p, 0, a, 0, radius, best, V)
             assert got == pytest.approx(slow.best_in_ball(rows[a] / n, radius, V[1:]), abs=1e-8)
     for x, y in zip(copied(p), before, strict=True):
         np.testing.assert_array_equal(x, y)
@@ -350,7 +350,7 @@ def test_best_in_box_is_the_linear_program(seed):
             n, order = p.visits[a, 0], np.argsort(-V[1:])
             share = rows[a] / n
             want = slow.best_in_box(share, slow.ucfh_width(share, n, settings.ln1, scale), V[1:])
-            got = ucfh.best_in_box(p, a, 0, 1, order, V, np.full(width, np.nan), settings)
+            got = ucfh.best_in_box(p, 0, a, 0, order, V, np.full(width, np.nan), settings)
             assert got == pytest.approx(want, abs=1e-8)
     for x, y in zip(copied(p), before, strict=True):
         np.testing.assert_array_equal(x, y)
@@ -425,7 +425,7 @@ def test_q_learning_by_hand_made_episodes(step):
     agent = kl.QLearning(epsilon=0.2, step=step)
     memory, online = agent.begin(start()), slow.OnlineQ(3, 2, None if step == "falling" else step)
     for episode in EPISODES:
-        q_learning.update(memory, q_learning.Settings(0.2, 0.0 if step == "falling" else step), episode)
+        q_learning.update(memory, q_learning.Settings(0.2, 0.0 if step == "falling" else step, 1.0), episode)
         online.learn(episode)
         Q = online.table(7)
         close(memory.Q, Q)

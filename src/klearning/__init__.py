@@ -22,10 +22,13 @@ from klearning.agents import (
 from klearning.beliefs import Belief, Beta, Dirichlet, Episode, Gaussian, Known, Prior
 from klearning.cone import solve_cone
 from klearning.contract import BrokenContract, check_agent
+from klearning.learner import Learner, PriorWarning, load
 from klearning.mdp import MDP, Solution, evaluate, optimal
 from klearning.simulate import Agent, Runs, run
 from klearning.temperature import Plan, Schedule, schedule, solve
+from klearning.training import Report, learn
 from klearning.version import __version__
+from klearning.watching import CSVWriter, LiveView, TensorBoardWriter
 from klearning.worlds import bandit, deep_sea, random_mdp, river_swim
 
 __all__ = [
@@ -41,26 +44,34 @@ __all__ = [
     "Belief",
     "Beta",
     "BrokenContract",
+    "CSVWriter",
     "Dirichlet",
     "Episode",
     "Gaussian",
     "KLearning",
     "Known",
+    "Learner",
+    "LiveView",
     "Optimal",
     "OptimisticQLearning",
     "Plan",
     "Prior",
+    "PriorWarning",
     "QLearning",
     "Random",
+    "Report",
     "Runs",
     "Schedule",
     "SoftQLearning",
     "Solution",
+    "TensorBoardWriter",
     "__version__",
     "bandit",
     "check_agent",
     "deep_sea",
     "evaluate",
+    "learn",
+    "load",
     "optimal",
     "random_mdp",
     "river_swim",

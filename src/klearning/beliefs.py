@@ -26,10 +26,13 @@ from klearning.rows import (
     Rows,
     add_weight,
     copy_rows,
+    dense_block,
     empty_rows,
     enlarge,
+    row_sums,
     rows_from_layers,
     rows_to_layers,
+    rows_with_room,
 )
 
 
@@ -92,7 +95,9 @@ class Beta:
         return p.model.reward * (1.0 - p.model.reward) / (self.a + self.b + p.visits + 1.0)
 
     def draw(self, p: "Posterior", rng: np.random.Generator) -> Floats:
-        return rng.beta(self.a + p.reward_sums, self.b + (p.visits - p.reward_sums))
+        over = np.isinf(p.visits)  # pays nothing for certain, and a Beta has no infinite counts
+        heads, tails = self.a + p.reward_sums, self.b + (np.where(over, 0.0, p.visits) - p.reward_sums)
+        return np.where(over, 0.0, rng.beta(heads, tails))
 
     def world_noise(self) -> float | str:
         return "bernoulli"
@@ -173,11 +178,15 @@ class Prior:
     ``span`` bounds max − min of the optimal values of the next layer, for the `sharp` bonus: one number,
     or one a layer. By default (L − l) · range, where rewards are taken to lie in a range of 1, as in
     the paper's Assumption 1 (a Gaussian prior has no range: state a span where 1 a step is wrong).
+
+    ``stationary`` says that rewards and transitions do not change with the step: what is seen in one layer is then
+    known of all of them. It learns far faster where it is true; the regret bound is proved only without it.
     """
 
     reward: Gaussian | Beta = field(default_factory=Gaussian)
     transitions: Dirichlet | Known = field(default_factory=Dirichlet)
     span: float | Sequence[float] | None = None
+    stationary: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.reward, Gaussian | Beta):
@@ -196,7 +205,10 @@ class Prior:
 
 
 class Episode(NamedTuple):
-    """One trajectory, a state, an action and a reward a layer."""
+    """One trajectory: a state, an action and a reward a step, and one state more where what came last is known.
+
+    States are numbered through all layers. What follows the last layer has a number only where layers share one table.
+    """
 
     states: Ints
     actions: Ints
@@ -208,7 +220,8 @@ class Posterior(NamedTuple):
 
     model: Model  # posterior means
     variance: Floats  # variance proxy of the mean rewards
-    visits: Floats
+    visits: Floats  # infinitely many where an episode is over: nothing is left to learn
+    moves: Floats  # visits of which the next state is known
     reward_sums: Floats
     prior: RewardPrior
     total: float  # prior mass Σα of a transition row
@@ -217,7 +230,9 @@ class Posterior(NamedTuple):
 
 @kernel(inline=True)
 def reward_posterior(prior: RewardPrior, visits: float, reward_sum: float) -> tuple[float, float]:
-    """Posterior mean and variance proxy of one mean reward."""
+    """Posterior mean and variance proxy of one mean reward; nothing, for certain, where an episode is over."""
+    if np.isinf(visits):
+        return 0.0, 0.0
     if np.isinf(prior.strength):
         return prior.mean, 0.0
     weight = prior.strength + visits
@@ -233,7 +248,7 @@ def derive(p: Posterior, a: int, s: int) -> None:
     p.model.reward[a, s] = mean
     p.variance[a, s] = variance
     if p.learns:
-        weight = p.total + p.visits[a, s]
+        weight = p.total + p.moves[a, s]
         p.model.scale[a, s] = 1.0 / weight if weight > 0.0 else 0.0
 
 
@@ -247,19 +262,27 @@ def derive_all(p: Posterior) -> None:
 @kernel
 def learn(p: Posterior, episode: Episode) -> Posterior:
     """Condition on one episode. Changes the arrays it is given; the rows may have moved to new ones."""
-    rows = p.model.rows
-    L = episode.states.size
-    for l in range(L):
-        s, a = episode.states[l], episode.actions[l]
+    m, rows = p.model, p.model.rows
+    for l in range(episode.actions.size):
+        a, s = episode.actions[l], episode.states[l] - m.layers[l] + m.table[l]
         p.visits[a, s] += 1.0
         p.reward_sums[a, s] += episode.rewards[l]
-        if p.learns and l + 1 < L and not add_weight(rows, a, s, episode.states[l + 1], 1.0):
-            rows = enlarge(rows, a, s)
-            add_weight(rows, a, s, episode.states[l + 1], 1.0)
+        if p.learns and l + 1 < episode.states.size:
+            p.moves[a, s] += 1.0
+            successor = episode.states[l + 1] - m.layers[l + 1] + m.table[l + 1]
+            if not add_weight(rows, a, s, successor, 1.0):
+                rows = enlarge(rows, a, s)
+                add_weight(rows, a, s, successor, 1.0)
         derive(p, a, s)
+    return with_rows(p, rows)
+
+
+@kernel(inline=True)
+def with_rows(p: Posterior, rows: Rows) -> Posterior:
+    """The same posterior, its rows moved."""
     m = p.model
-    model = Model(m.layers, m.initial, m.reward, m.scale, m.mass, rows)
-    return Posterior(model, p.variance, p.visits, p.reward_sums, p.prior, p.total, p.learns)
+    model = Model(m.layers, m.table, m.end, m.initial, m.reward, m.scale, m.mass, rows)
+    return Posterior(model, p.variance, p.visits, p.moves, p.reward_sums, p.prior, p.total, p.learns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,19 +291,38 @@ class Belief:
 
     prior: Prior
     layers: Ints
+    table: Ints  # where the rows of each layer begin: see `Model`
+    end: int  # the state of every layer where an episode is over, or -1
     initial: Floats
-    visits: Floats  # (A, S), the kernels' order
+    visits: Floats  # (A, rows), the kernels' order
     reward_sums: Floats
     transitions: Transitions
 
     @classmethod
-    def empty(cls, prior: Prior, widths: Sequence[int], actions: int, initial: ArrayLike) -> "Belief":
-        """Before the first episode, in layers of these widths."""
+    def empty(
+        cls, prior: Prior, widths: Sequence[int], actions: int, initial: ArrayLike, end: int | None = None
+    ) -> "Belief":
+        """Before the first episode, in layers of these widths.
+
+        ``end`` names the state of every layer, counted from its first, in which an episode is over and pays no more.
+        """
         layers = checks.offsets([checks.whole(f"widths[{l}]", n) for l, n in enumerate(widths)])
         start = checks.distributions("initial", initial, (int(widths[0]),))
-        zeros = np.zeros((checks.whole("actions", actions), int(layers[-1])))
+        actions = checks.whole("actions", actions)
         prior.spans(len(widths))
-        return cls(prior, layers, start, zeros, zeros.copy(), prior.transitions.begin(layers, actions))
+        table, shape = layers, (actions, int(layers[-1]))
+        if prior.stationary:
+            if len(set(widths)) > 1:
+                raise ValueError(f"stationary=True with layers of {list(widths)} states: all must have the same states")
+            table, shape = np.zeros_like(layers), (actions, int(widths[0]))
+        over = -1 if end is None else checks.whole("end", end, 0)
+        if over >= min(widths):
+            raise ValueError(f"end={end} is no state of every layer: give a number below {min(widths)}")
+        transitions = _begin(prior, layers, actions)
+        visits = np.zeros(shape)
+        if over >= 0:
+            visits[:, table[:-1] + over] = np.inf
+        return cls(prior, layers, table, over, start, visits, np.zeros(shape), transitions)
 
     @classmethod
     def from_counts(
@@ -291,18 +333,24 @@ class Belief:
         transition_counts: Sequence[ArrayLike],
         initial: ArrayLike,
     ) -> "Belief":
-        """From lists per layer: visits (S_l, A), reward sums (S_l, A), counts (S_l, A, S_{l+1}) for l < L."""
+        """From lists per layer: visits (S_l, A), reward sums (S_l, A), counts (S_l, A, S_{l+1}) for l < L.
+
+        With a stationary prior what was counted in different layers is added up.
+        """
         if not isinstance(visits, Sequence | np.ndarray) or len(visits) == 0:
             raise ValueError("visits is empty: give one (S_l, A) array per layer")
         n = [checks.counts(f"visits[{l}]", v, (None, None)) for l, v in enumerate(visits)]
         belief = cls.empty(prior, [v.shape[0] for v in n], n[0].shape[1], initial)
         layers, actions = belief.layers, n[0].shape[1]
-        table = join("visits", n, layers, actions)
+        seen = join("visits", n, layers, actions)
         sums = join("reward_sums", reward_sums, layers, actions)
-        _check_reward_sums(prior, sums, table)
+        _check_reward_sums(prior, sums, seen)
         blocks = _check_transition_counts(transition_counts, n)
-        rows = _with_counts(belief.transitions, layers, actions, blocks)
-        return replace(belief, visits=table, reward_sums=sums, transitions=belief.transitions._replace(rows=rows))
+        if prior.stationary:
+            seen, sums = (x.reshape(actions, len(n), -1).sum(axis=1) for x in (seen, sums))
+            blocks = [np.sum(blocks, axis=0)] if blocks else []
+        rows = belief._with_counts(blocks)
+        return replace(belief, visits=seen, reward_sums=sums, transitions=belief.transitions._replace(rows=rows))
 
     @property
     def horizon(self) -> int:
@@ -314,16 +362,20 @@ class Belief:
 
     @property
     def states(self) -> int:
-        return self.visits.shape[1]
+        """S, over all layers."""
+        return int(self.layers[-1])
 
     def posterior(self) -> Posterior:
         """Fresh arrays for the kernels."""
         t = self.transitions
         shape = self.visits.shape
-        model = Model(self.layers, self.initial, np.zeros(shape), np.ones(shape), float(t.even_mass), copy_rows(t.rows))
+        model = Model(
+            self.layers, self.table, self.end, self.initial.copy(), np.zeros(shape), np.ones(shape),
+            float(t.even_mass), copy_rows(t.rows),
+        )  # fmt: skip
         p = Posterior(
-            model, np.zeros(shape), self.visits.copy(), self.reward_sums.copy(), self.prior.reward.numbers(),
-            float(t.total), t.learns,
+            model, np.zeros(shape), self.visits.copy(), self._moves(), self.reward_sums.copy(),
+            self.prior.reward.numbers(), float(t.total), t.learns,
         )  # fmt: skip
         announce_compilation()
         derive_all(p)
@@ -336,9 +388,11 @@ class Belief:
         """
         prior = RewardPrior(0.0, noise / strength if strength > 0 else np.inf, strength, noise, 0.0)
         shape = self.visits.shape
-        rows = empty_rows(self.layers, self.actions)
-        model = Model(self.layers, self.initial, np.zeros(shape), np.zeros(shape), 0.0, rows)
-        p = Posterior(model, np.zeros(shape), np.zeros(shape), np.zeros(shape), prior, strength, True)
+        rows = rows_with_room(np.ones(shape, np.int64))
+        tables = self.layers, self.table, self.end, self.initial.copy()
+        model = Model(*tables, np.zeros(shape), np.zeros(shape), 0.0, rows)
+        over = np.where(np.isinf(self.visits), np.inf, 0.0)
+        p = Posterior(model, np.zeros(shape), over, over.copy(), np.zeros(shape), prior, strength, True)
         announce_compilation()
         derive_all(p)
         return p
@@ -362,34 +416,87 @@ class Belief:
     @property
     def reward_means(self) -> Layers:
         """E[μ(s,a)], (S_l, A)."""
-        return split(self.posterior().model.reward, self.layers)
+        return self.in_layers(self.posterior().model.reward)
 
     @property
     def reward_variances(self) -> Layers:
         """Var(μ(s,a)), exact, (S_l, A)."""
-        return split(self.prior.reward.variance(self.posterior()), self.layers)
+        return self.in_layers(self.prior.reward.variance(self.posterior()))
 
     @property
     def transition_means(self) -> Layers:
         """E[P(s'|s,a)], (S_l, A, S_{l+1}), l < L."""
-        return [block / block.sum(axis=-1, keepdims=True) for block in self._concentrations()]
+        return self._in_steps([self._closed(b / b.sum(axis=-1, keepdims=True)) for b in self._concentrations()])
 
     def sample(self, seed: int | np.random.SeedSequence = 0) -> MDP:
         """One MDP drawn exactly from the posterior; rewards and transitions use independent streams."""
         sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         for_rewards, for_rows = (np.random.default_rng(child) for child in sequence.spawn(2))
         p = self.posterior()
-        reward = self.prior.reward.draw(p, for_rewards)
-        rows = copy_rows(self.transitions.rows)
+        reward = np.concatenate(self.in_layers(self.prior.reward.draw(p, for_rewards))).T
+        blocks = self._concentrations()
         if self.transitions.learns:
-            blocks = [_draw_dirichlet(alpha, for_rows) for alpha in self._concentrations()]
-            rows = rows_from_layers(self.layers, self.actions, blocks)
-        return MDP(self.layers, reward, rows, self.initial, self.prior.reward.world_noise(), name="sample")
+            blocks = [self._closed(_draw_dirichlet(alpha, for_rows)) for alpha in blocks]
+        rows = rows_from_layers(self.layers, self.actions, self._in_steps(blocks))
+        noise = self.prior.reward.world_noise()
+        return MDP(self.layers, np.ascontiguousarray(reward), rows, self.initial, noise, name="sample")
+
+    def in_layers(self, x: Floats) -> Layers:
+        """A table (A, rows) as one (S_l, A) array a layer."""
+        if not self.prior.stationary:
+            return split(x, self.layers)
+        return [x.T] * self.horizon
+
+    def _in_steps(self, blocks: Layers) -> Layers:
+        return blocks * (self.horizon - 1) if self.prior.stationary else blocks
 
     def _concentrations(self) -> Layers:
-        """The Dirichlet parameters of every row, dense."""
+        """The Dirichlet parameters of every row, dense: a block a layer, or the one that all layers share."""
         t = self.transitions
-        return [block + t.even_mass / block.shape[-1] for block in rows_to_layers(t.rows, self.layers)]
+        width = self.visits.shape[1]
+        blocks = (
+            [dense_block(t.rows, 0, width, 0, width)] if self.prior.stationary else rows_to_layers(t.rows, self.layers)
+        )
+        return [block + t.even_mass / block.shape[-1] for block in blocks]
+
+    def _closed(self, block: Floats) -> Floats:
+        """Probabilities (S_l, A, S_{l+1}) in which what is over stays over."""
+        if self.end >= 0:
+            block[self.end] = np.eye(block.shape[-1])[self.end]
+        return block
+
+    def _moves(self) -> Floats:
+        """Visits of which the next state is known: where layers share a table, not those of the last layer."""
+        if not self.prior.stationary:
+            return self.visits.copy()
+        t = self.transitions
+        return np.where(np.isinf(self.visits), np.inf, np.maximum(row_sums(t.rows) - (t.total - t.even_mass), 0.0))
+
+    def _with_counts(self, blocks: list[Floats]) -> Rows:
+        """The rows of the prior with these counts added."""
+        t, actions, width = self.transitions, self.actions, self.visits.shape[1]
+        if not t.learns or not blocks:
+            return t.rows
+        if self.prior.stationary:
+            return _shared(rows_from_layers(np.arange(3) * width, actions, [
+                blocks[0] + dense_block(t.rows, 0, width, 0, width)]))  # fmt: skip
+        prior = rows_to_layers(t.rows, self.layers)
+        return rows_from_layers(self.layers, actions, [b + p for b, p in zip(blocks, prior, strict=True)])
+
+
+def _begin(prior: Prior, layers: Ints, actions: int) -> Transitions:
+    """The transition prior in arrays. One table for all layers is built as the first of two layers."""
+    if not prior.stationary:
+        return prior.transitions.begin(layers, actions)
+    begun = prior.transitions.begin(np.arange(3) * layers[1], actions)
+    return begun._replace(rows=_shared(begun.rows))
+
+
+def _shared(rows: Rows) -> Rows:
+    """The rows of the first of two equal layers, with successors numbered as its own states."""
+    width = rows.start.shape[1] // 2
+    start, length, room = (np.ascontiguousarray(x[:, :width]) for x in rows[:3])
+    return Rows(start, length, room, np.maximum(rows.succ - width, 0), rows.weight, rows.used)
 
 
 def _draw_dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
@@ -429,10 +536,3 @@ def _check_transition_counts(counts: Any, visits: list[Floats]) -> list[Floats]:
                 f"{visits[l][s, a]:g}: every visit before the last layer is one transition"
             )
     return blocks
-
-
-def _with_counts(t: Transitions, layers: Ints, actions: int, blocks: list[Floats]) -> Rows:
-    if not t.learns:
-        return t.rows
-    prior = rows_to_layers(t.rows, layers)
-    return rows_from_layers(layers, actions, [b + p for b, p in zip(blocks, prior, strict=True)])

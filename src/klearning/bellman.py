@@ -7,6 +7,10 @@ over the next layer, so that
     Σ_s' P(s'|s,a) V(s')  =  scale(s,a) · (mass · mean of V over layer l+1  +  Σ_seen weight(s') V(s'))
 
 costs one mean a layer and one term a distinct transition, never |S_l|·A·|S_{l+1}|.
+
+Values, policies and bonuses have a column for every state of every layer. Rewards, transitions and counts have one for
+every row of the model's tables, which is the same where each layer has rows of its own; where the world does not
+change with the step, all layers share one table, and `Model.table` is all that knows of it.
 """
 
 from typing import NamedTuple
@@ -22,11 +26,25 @@ class Model(NamedTuple):
     """Rewards and transitions of an MDP, true or expected; axes (action, state)."""
 
     layers: Ints  # layer l holds the states layers[l] .. layers[l+1]-1
+    table: Ints  # its rows begin at table[l]: at layers[l], or at 0 where all layers share one table
+    end: int  # the state of every layer, counted from its first, where an episode is over; -1 where there is none
     initial: Floats  # ρ over the first layer
     reward: Floats
     scale: Floats
     mass: float
     rows: Rows
+
+
+@kernel(inline=True)
+def shared(model: Model) -> bool:
+    """Whether all layers share one table."""
+    return model.table[-1] == 0
+
+
+@kernel(inline=True)
+def first_column(model: Model, x: Floats, l: int) -> int:
+    """Where layer l begins in an array with a column for every state, or for every row of the tables."""
+    return model.layers[l] if x.shape[1] == model.layers[-1] else model.table[l]
 
 
 @kernel(inline=True, reorder=True)
@@ -43,17 +61,21 @@ def spread_evenly(model: Model, l: int, V: Floats) -> float:
 
 @kernel(inline=True)
 def expectation(model: Model, l: int, a: int, V: Floats, out: Floats) -> None:
-    """out(i) = Σ_s' P(s'|s,a) V(s') for the states s of layer l, i counting from its first."""
-    low, high = index(model.layers[l]), index(model.layers[l + 1])
+    """out(i) = Σ_s' P(s'|s,a) V(s') for the states s of layer l, i counting from its first; 0 behind the last."""
+    width = index(model.layers[l + 1] - model.layers[l])
+    if l + 2 == model.layers.size:
+        out[:width] = 0.0
+        return
+    at, below = index(model.table[l]), index(model.layers[l + 1] - model.table[l + 1])
     start, length, scale = model.rows.start[a], model.rows.length[a], model.scale[a]
     succ, weight = model.rows.succ, model.rows.weight
     even = spread_evenly(model, l, V)
-    for s in range(low, high):
+    for i in range(width):
         total = even
-        first = index(start[s])
-        for e in range(first, first + index(length[s])):
-            total += weight[e] * V[index(succ[e])]
-        out[s - low] = scale[s] * total
+        first = index(start[at + i])
+        for e in range(first, first + index(length[at + i])):
+            total += weight[e] * V[index(succ[e]) + below]
+        out[i] = scale[at + i] * total
 
 
 @kernel
@@ -69,8 +91,9 @@ def at_start(model: Model, V: Floats) -> float:
 def action_values(model: Model, reward: Floats, l: int, V: Floats, Q: Floats) -> None:
     """Q_l(s,a) = reward(s,a) + Σ_s' P(s'|s,a) V_{l+1}(s')."""
     low, high = model.layers[l], model.layers[l + 1]
+    at = first_column(model, reward, l)
     for a in range(reward.shape[0]):
-        Q_a, r_a = Q[a][low:high], reward[a][low:high]
+        Q_a, r_a = Q[a][low:high], reward[a][at : at + high - low]
         expectation(model, l, a, V, Q_a)
         for i in range(high - low):
             Q_a[i] += r_a[i]
@@ -127,14 +150,15 @@ def policy_sweep(model: Model, reward: Floats, policy: Floats, V: Floats, scratc
     """V^π (e-bell-pol); returns J^π = E_ρ V_1^π."""
     for l in range(model.layers.size - 2, -1, -1):
         low, high = index(model.layers[l]), index(model.layers[l + 1])
+        at = index(first_column(model, reward, l))
         for a in range(index(reward.shape[0])):
             expectation(model, l, a, V, scratch)
             if a == 0:
                 for s in range(low, high):
-                    V[s] = policy[a, s] * (reward[a, s] + scratch[s - low])
+                    V[s] = policy[a, s] * (reward[a, s - low + at] + scratch[s - low])
             else:
                 for s in range(low, high):
-                    V[s] += policy[a, s] * (reward[a, s] + scratch[s - low])
+                    V[s] += policy[a, s] * (reward[a, s - low + at] + scratch[s - low])
     return at_start(model, V)
 
 
@@ -147,16 +171,19 @@ def occupancy_sweep(model: Model, policy: Floats, occupancy: Floats) -> None:
     for s in range(model.initial.size):
         reached[s] = model.initial[s]
     for l in range(layers.size - 1):
-        even = 0.0
+        even, at, below = 0.0, model.table[l] - layers[l], layers[l + 1] - model.table[l + 1]
+        inside = l + 2 < layers.size
         for a in range(actions):
             for s in range(layers[l], layers[l + 1]):
                 flow = reached[s] * policy[a, s]
                 occupancy[a, s] = flow
-                flow *= model.scale[a, s]
-                even += flow * model.mass
-                for e in range(rows.start[a, s], rows.start[a, s] + rows.length[a, s]):
-                    reached[rows.succ[e]] += flow * rows.weight[e]
-        if l + 2 < layers.size:
+                if inside:
+                    k = s + at
+                    flow *= model.scale[a, k]
+                    even += flow * model.mass
+                    for e in range(rows.start[a, k], rows.start[a, k] + rows.length[a, k]):
+                        reached[rows.succ[e] + below] += flow * rows.weight[e]
+        if inside:
             low, high = layers[l + 1], layers[l + 2]
             for s in range(low, high):
                 reached[s] += even / (high - low)
@@ -238,21 +265,24 @@ def backup(
 
     K = m + c/τ + P̄V      H = P̄H      C = c + P̄C      D = K″ = 2c/τ³ + P̄V″
     """
-    low, high = index(model.layers[l]), index(model.layers[l + 1])
-    here, below = index(at) - low, index(W.at[l + 1]) - high  # from a state's number to its place
+    low, row = index(model.layers[l]), index(model.table[l])
+    high = row + index(model.layers[l + 1]) - low
+    here, bonus = index(at) - row, low - row  # from a row of the tables to a place in K, and to one in c
+    below = index(W.at[l + 1] - model.table[l + 1])  # from a successor's number to its place
+    inside = index(l + 2 < model.layers.size)
     start, length, succ, weight = model.rows.start[a], model.rows.length[a], model.rows.succ, model.rows.weight
     m, scale, c_a = model.reward[a], model.scale[a], c[a]
     once, thrice = 1.0 / tau, 2.0 / (tau * tau * tau)
-    for s in range(low, high):
+    for s in range(row, high):
         V_next, H_next, C_next, D_next = even.V, even.H, even.C, even.D
         first = index(start[s])
-        for e in range(first, first + index(length[s])):
+        for e in range(first, first + inside * index(length[s])):
             y, w = index(succ[e]) + below, weight[e]
             V_next += w * W.V[y]
             H_next += w * W.H[y]
             C_next += w * W.C[y]
             D_next += w * W.D[y]
-        q, c_s, m_s, i = scale[s], c_a[s], m[s], s + here
+        q, c_s, m_s, i = scale[s], c_a[s + bonus], m[s], s + here
         K[i] = m_s + c_s * once + q * V_next
         H[i] = q * H_next
         C[i] = c_s + q * C_next
@@ -302,6 +332,9 @@ def soft_sweep(model: Model, c: Floats, tau: float, W: Soft) -> tuple[float, flo
         for a in range(1, model.reward.shape[0]):
             backup(model, c, tau, l, a, even, W, W.K_a, W.H_a, W.C_a, W.D_a, 0)
             fold(tau, W, l, a)
+        if model.end >= 0:  # nothing is left to choose there, so no entropy is to be had
+            over = W.at[l] + model.end
+            W.V[over] = W.H[over] = W.C[over] = W.D[over] = 0.0
     return at_start(model, W.V), at_start(model, W.H), at_start(model, W.C), at_start(model, W.D)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from klearning import checks
 from klearning.beliefs import Belief, Episode, Posterior
+from klearning.bellman import shared
 from klearning.compiled import Floats, kernel
 
 PAPER, SHARP, REWARD = range(3)
@@ -40,29 +41,31 @@ def bonus_for(belief: Belief, name: str) -> Bonus:
 
 @kernel(inline=True)
 def half_variance(bonus: Bonus, p: Posterior, l: int, a: int, s: int) -> float:
-    """c(s,a) of a state in layer l."""
-    n = p.visits[a, s]
+    """c of row (a, s) of the tables, for layer l."""
     if bonus.version == PAPER:
-        return 0.5 * (p.prior.noise + bonus.spread[l]) / max(n, 1.0)
-    return 0.5 * (p.variance[a, s] + bonus.spread[l] / (4.0 * (p.total + n + 1.0)))
+        return 0.5 * (p.prior.noise + bonus.spread[l]) / max(p.visits[a, s], 1.0)
+    return 0.5 * (p.variance[a, s] + bonus.spread[l] / (4.0 * (p.total + p.moves[a, s] + 1.0)))
 
 
 @kernel
 def fill(bonus: Bonus, p: Posterior, c: Floats) -> None:
     """c everywhere."""
-    layers = p.model.layers
+    layers, table = p.model.layers, p.model.table
     for l in range(layers.size - 1):
         for a in range(c.shape[0]):
             for s in range(layers[l], layers[l + 1]):
-                c[a, s] = half_variance(bonus, p, l, a, s)
+                c[a, s] = half_variance(bonus, p, l, a, s - layers[l] + table[l])
 
 
 @kernel
 def refresh(bonus: Bonus, p: Posterior, episode: Episode, c: Floats) -> None:
-    """c where an episode has passed; elsewhere it is unchanged."""
-    for l in range(episode.states.size):
-        s, a = episode.states[l], episode.actions[l]
-        c[a, s] = half_variance(bonus, p, l, a, s)
+    """c where an episode has passed, in every layer that shares the row; elsewhere it is unchanged."""
+    layers, table = p.model.layers, p.model.table
+    for l in range(episode.actions.size):
+        a, i = episode.actions[l], episode.states[l] - layers[l]
+        first, last = (0, layers.size - 1) if shared(p.model) else (l, l + 1)
+        for other in range(first, last):
+            c[a, layers[other] + i] = half_variance(bonus, p, other, a, table[other] + i)
 
 
 @kernel
@@ -71,8 +74,11 @@ def largest_numerator(bonus: Bonus, p: Posterior, c: Floats) -> float:
     if bonus.version == PAPER:
         horizon = p.model.layers.size - 1
         return p.prior.noise + horizon * horizon
-    largest = 0.0
-    for a in range(c.shape[0]):
-        for s in range(c.shape[1]):
-            largest = max(largest, 2.0 * c[a, s] * max(p.visits[a, s], 1.0))
+    largest, layers, table = 0.0, p.model.layers, p.model.table
+    for l in range(layers.size - 1):
+        for a in range(c.shape[0]):
+            for s in range(layers[l], layers[l + 1]):
+                if c[a, s] > 0.0:
+                    n = p.visits[a, s - layers[l] + table[l]]
+                    largest = max(largest, 2.0 * c[a, s] * max(n, 1.0))
     return largest

@@ -37,25 +37,28 @@ def cone_program(model: Model, c: Floats) -> ConeProgram:
         raise ImportError("solve_cone needs CVXPY: pip install 'klearning[cone]'") from None
     layers, actions = model.layers, c.shape[0]
     L = len(layers) - 1
+    choices = [[i for i in range(n) if i != model.end] for n in np.diff(layers)]  # where something is left to choose
     tau, w = cp.Variable(nonneg=True), cp.Variable(nonneg=True)
     V = [cp.Variable(int(n)) for n in np.diff(layers)]
     means = [cp.Variable() for _ in range(L)]
     constraints: list[Any] = [mean == cp.sum(v) / v.size for mean, v in zip(means, V, strict=True)]
+    constraints += [v[model.end] == 0 for v in V if model.end >= 0]
     if c.any():
         constraints.append(w >= cp.inv_pos(tau))
     K: list[list[Any]] = []
     for l in range(L):
         here = slice(layers[l], layers[l + 1])
+        rows = slice(model.table[l], model.table[l] + V[l].size)
         K.append([])
         z = []
         for a in range(actions):
-            k = model.reward[a, here] + c[a, here] * w
+            k = model.reward[a, rows] + c[a, here] * w
             if l + 1 < L:
                 seen, even = _layer_matrix(model, l, a)
                 k = k + seen @ V[l + 1] + even * means[l + 1]
             K[l].append(k)
-            z.append(cp.Variable(V[l].size))
-            constraints.append(cp.ExpCone(k - V[l], tau * np.ones(V[l].size), z[a]))
+            z.append(cp.Variable(len(choices[l])))
+            constraints.append(cp.ExpCone((k - V[l])[choices[l]], tau * np.ones(len(choices[l])), z[a]))
         constraints.append(cp.sum(cp.vstack(z), axis=0) <= tau)
     return ConeProgram(cp.Problem(cp.Minimize(model.initial @ V[0]), constraints), tau, K, V)
 
@@ -64,13 +67,16 @@ def _layer_matrix(model: Model, l: int, a: int) -> tuple[Any, Floats]:
     """Σ_s' P̄(s'|s,a) V(s') as (sparse matrix on V, coefficients on the mean of V)."""
     from scipy.sparse import csr_array
 
-    low, high, end = (int(n) for n in model.layers[l : l + 3])
+    width, next_width = (int(n) for n in np.diff(model.layers[l : l + 3]))
+    low = int(model.table[l])
+    high = low + width
     rows, scale = model.rows, model.scale[a, low:high]
     entries = [np.arange(rows.start[a, s], rows.start[a, s] + rows.length[a, s]) for s in range(low, high)]
     index = np.concatenate(entries)
     pointer = np.concatenate([[0], np.cumsum([len(e) for e in entries])])
     weight = rows.weight[index] * np.repeat(scale, np.diff(pointer))
-    return csr_array((weight, rows.succ[index] - high, pointer), shape=(high - low, end - high)), scale * model.mass
+    successor = rows.succ[index] - model.table[l + 1]
+    return csr_array((weight, successor, pointer), shape=(width, next_width)), scale * model.mass
 
 
 def solve_cone(belief: Belief, bonus: str = "paper", solver: str = "CLARABEL") -> Plan:
@@ -83,7 +89,7 @@ def solve_cone(belief: Belief, bonus: str = "paper", solver: str = "CLARABEL") -
     if belief.actions == 1:  # the infimum is at τ = ∞, which no solver attains
         return solve(belief, "optimal", bonus)
     p = belief.posterior()
-    c = np.zeros_like(p.variance)
+    c = np.zeros((belief.actions, belief.states))
     fill(chosen, p, c)
     program = cone_program(p.model, c)
     program.problem.solve(solver=solver)

@@ -50,7 +50,7 @@ def check_agent(agent: Agent, episodes: int = 30) -> None:
 
 
 def _check_policy(agent: Agent, world: MDP, prior: Prior, episodes: int, expect: Callable[..., None]) -> None:
-    belief = Belief.empty(prior, world.widths, world.actions, world.initial)
+    belief = Belief.empty(prior, world.widths, world.actions, world.initial, world.end)
     task, memory = new_task(agent, world, episodes, 0), agent.begin(belief)
     for t in range(episodes):
         memory = agent.advance(memory, task, t, 1)

@@ -37,7 +37,8 @@ class MDP:
     """A finite-horizon MDP.
 
     ``noise`` is the standard deviation of Gaussian reward noise, or ``"bernoulli"`` where a reward is
-    a coin flip. ``goal`` names the (state, action) that counts as reaching the goal, where there is one.
+    a coin flip. ``goal`` names the (state, action) that counts as reaching the goal, where there is one, and ``end``
+    the state of every layer, counted from its first, in which an episode is over: agents know that it pays nothing.
     """
 
     layers: Ints
@@ -47,6 +48,7 @@ class MDP:
     noise: float | str = 0.0
     goal: tuple[int, int] | None = None
     name: str = "mdp"
+    end: int | None = None
 
     @classmethod
     def from_layers(
@@ -125,7 +127,8 @@ class MDP:
     @property
     def model(self) -> Model:
         """What the sweeps read."""
-        return Model(self.layers, self.initial, self.reward, np.ones_like(self.reward), 0.0, self.rows)
+        ones = np.ones_like(self.reward)
+        return Model(self.layers, self.layers, -1, self.initial, self.reward, ones, 0.0, self.rows)
 
     def __repr__(self) -> str:
         return f"MDP({self.name!r}, horizon={self.horizon}, states={self.states}, actions={self.actions})"

@@ -59,17 +59,25 @@ def rows_from_layers(layers: Ints, actions: int, blocks: list[Floats]) -> Rows:
 
 def rows_to_layers(rows: Rows, layers: Ints) -> list[Floats]:
     """The dense blocks (S_l, A, S_{l+1}) of weights, l < L."""
+    cuts = layers.tolist()
+    return [dense_block(rows, *cuts[l : l + 2], *cuts[l + 1 : l + 3]) for l in range(len(cuts) - 2)]
+
+
+def dense_block(rows: Rows, low: int, high: int, first: int, last: int) -> Floats:
+    """The weights of rows low .. high-1 on successors first .. last-1, as (high - low, A, last - first)."""
     actions = rows.start.shape[0]
-    blocks = []
-    for l in range(len(layers) - 2):
-        low, high, end = layers[l : l + 3]
-        block = np.zeros((high - low, actions, end - high))
-        for a in range(actions):
-            for s in range(low, high):
-                row = slice(rows.start[a, s], rows.start[a, s] + rows.length[a, s])
-                np.add.at(block[s - low, a], rows.succ[row] - high, rows.weight[row])
-        blocks.append(block)
-    return blocks
+    block = np.zeros((high - low, actions, last - first))
+    for a in range(actions):
+        for s in range(low, high):
+            row = slice(rows.start[a, s], rows.start[a, s] + rows.length[a, s])
+            np.add.at(block[s - low, a], rows.succ[row] - first, rows.weight[row])
+    return block
+
+
+def row_sums(rows: Rows) -> Floats:
+    """The total weight of every row, (A, S)."""
+    sums = [rows.weight[i : i + n].sum() for i, n in zip(rows.start.ravel(), rows.length.ravel(), strict=True)]
+    return np.array(sums, np.float64).reshape(rows.start.shape)
 
 
 def copy_rows(rows: Rows) -> Rows:
@@ -93,6 +101,18 @@ def add_weight(rows: Rows, a: int, s: int, successor: int, amount: float) -> boo
     rows.weight[end] = amount
     rows.length[a, s] += 1
     return True
+
+
+@kernel(inline=True)
+def append(rows: Rows, a: int, s: int, successor: int, amount: float) -> Rows:
+    """Add an entry to row (a, s), the last of the pool."""
+    succ, weight = rows.succ, rows.weight
+    if rows.used == succ.size:
+        succ = np.concatenate((succ, np.zeros_like(succ)))
+        weight = np.concatenate((weight, np.zeros_like(weight)))
+    succ[rows.used], weight[rows.used] = successor, amount
+    rows.length[a, s] += 1
+    return Rows(rows.start, rows.length, rows.room, succ, weight, rows.used + 1)
 
 
 @kernel

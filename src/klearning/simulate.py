@@ -129,6 +129,13 @@ def next_state(rows: Rows, a: int, s: int, rng: np.random.Generator) -> int:
     return rows.succ[e]
 
 
+class Streams(NamedTuple):
+    """Randomness for agents that plan with some."""
+
+    reward: np.random.Generator
+    row: np.random.Generator
+
+
 class Agent(Protocol):
     """What `run` asks of an agent: a frozen dataclass of hyper-parameters with these."""
 
@@ -142,6 +149,19 @@ class Agent(Protocol):
 
     def values(self, memory: Any) -> Floats:
         """The agent's own value of every state when it made its last policy; zeros where it has none."""
+
+
+class Stepwise(Agent, Protocol):
+    """What `Learner` asks besides, to learn in a simulator that is none of ours."""
+
+    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+        """Write the policy of episode t = 0, 1, … into the memory, and the diagnostics into ``said``."""
+
+    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+        """Learn from episode t."""
+
+    def exploit(self, memory: Any) -> Floats:
+        """The policy (A, S) to use once exploring is over."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +220,7 @@ def run(
     every = checks.whole("evaluate_every", evaluate_every)
     workers = checks.whole("threads", threads if threads is not None else os.cpu_count() or 1)
     knows = prior if prior is not None else Prior()
-    belief = Belief.empty(knows, world.widths, world.actions, world.initial)
+    belief = Belief.empty(knows, world.widths, world.actions, world.initial, world.end)
     announce_compilation()
     best = optimal(world).value
     agent.advance(agent.begin(belief), new_task(agent, world, 1, numbers[0]), 0, 1)  # compiles, once, before the clock

@@ -179,7 +179,7 @@ def solve(
     tolerance = checks.number("tolerance", tolerance, 0.0, 1.0, above=True)
     chosen = bonus_for(belief, bonus)
     p = belief.posterior()
-    c = np.zeros_like(p.variance)
+    c = np.zeros((belief.actions, belief.states))
     fill(chosen, p, c)
     W = soft_arrays(belief.layers, belief.actions)
     policy = np.zeros_like(c)
@@ -216,7 +216,8 @@ def complete(
         all_action_values(model, model.reward, V, K)
     else:
         without_padding(model.layers, W.at, W.V, V)
-        all_action_values(model, model.reward + c / tau, V, K)
+        all_action_values(model, model.reward, V, K)
+        K += c / tau
     occupancy_sweep(model, policy, occupancy)
 
 

@@ -5,10 +5,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.beliefs import Belief
+from klearning.beliefs import Belief, Episode
 from klearning.bellman import greedy, hard_sweep
 from klearning.compiled import Floats, kernel
-from klearning.simulate import Task, play
+from klearning.simulate import Streams, Task, play
 
 
 class Memory(NamedTuple):
@@ -30,10 +30,19 @@ class Random:
     paper: ClassVar[str] = "a baseline"
 
     def begin(self, belief: Belief) -> Memory:
-        return Memory(np.full(belief.visits.shape, 1.0 / belief.actions))
+        return Memory(np.full((belief.actions, belief.states), 1.0 / belief.actions))
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         return episodes(memory, task, first, count)
+
+    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+        return memory
+
+    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+        return memory
+
+    def exploit(self, memory: Any) -> Floats:
+        return np.array(memory.policy)
 
     def values(self, memory: Any) -> Floats:
         return np.zeros(memory.policy.shape[1])
@@ -47,7 +56,7 @@ class Optimal:
     paper: ClassVar[str] = "a baseline"
 
     def begin(self, belief: Belief) -> Memory:
-        return Memory(np.full(belief.visits.shape, 1.0 / belief.actions))
+        return Memory(np.full((belief.actions, belief.states), 1.0 / belief.actions))
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         model = task.world.model

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from klearning import checks
-from klearning.agents.planning import Planning, planned_values, planning, update
-from klearning.beliefs import Belief
+from klearning.agents.planning import Planning, exploit, planned_values, planning, update
+from klearning.beliefs import Belief, Episode
 from klearning.bellman import greedy, hard_sweep
 from klearning.compiled import Floats, kernel
-from klearning.simulate import Task, play
+from klearning.simulate import Streams, Task, play
 
 
 @kernel
@@ -48,12 +48,25 @@ class BEB:
     def __post_init__(self) -> None:
         checks.number("scale", self.scale, 0.0)
 
+    def beta(self, memory: Planning) -> float:
+        horizon = len(memory.posterior.model.layers) - 1
+        return 2.0 * horizon**2 * self.scale
+
     def begin(self, belief: Belief) -> Planning:
         return planning(belief.posterior())
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
-        horizon = len(memory.posterior.model.layers) - 1
-        return episodes(memory, 2.0 * horizon**2 * self.scale, task, first, count)
+        return episodes(memory, self.beta(memory), task, first, count)
+
+    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+        plan(memory, self.beta(memory))
+        return memory
+
+    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+        return update(memory, episode)
+
+    def exploit(self, memory: Any) -> Floats:
+        return exploit(memory.posterior)
 
     def values(self, memory: Any) -> Floats:
         return planned_values(memory)

@@ -16,11 +16,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from klearning import checks
-from klearning.agents.planning import Planning, planned_values, planning, update
-from klearning.beliefs import Belief
+from klearning.agents.planning import Planning, exploit, planned_values, planning, update
+from klearning.beliefs import Belief, Episode
 from klearning.bellman import action_values, greedy, maximum
 from klearning.compiled import Floats, kernel
-from klearning.simulate import Task, play
+from klearning.simulate import Streams, Task, play
 
 
 class Settings(NamedTuple):
@@ -37,13 +37,14 @@ def plan(memory: Planning, settings: Settings) -> None:
         action_values(p.model, p.model.reward, l, V, Q)
         for a in range(Q.shape[0]):
             for s in range(layers[l], layers[l + 1]):
-                m = p.model.reward[a, s]
-                w = eta / (p.total + p.visits[a, s] + eta) if p.learns else 0.0
-                reward[a, s] = m
-                if not np.isnan(settings.imagined_reward) and p.variance[a, s] > 0.0:
-                    known = p.prior.strength + p.visits[a, s]
-                    reward[a, s] = (known * m + eta * settings.imagined_reward) / (known + eta)
-                Q[a, s] = reward[a, s] + (1.0 - w) * (Q[a, s] - m) + w * best
+                row = s - layers[l] + p.model.table[l]
+                m = p.model.reward[a, row]
+                w = eta / (p.total + p.moves[a, row] + eta) if p.learns else 0.0
+                reward[a, row] = m
+                if not np.isnan(settings.imagined_reward) and p.variance[a, row] > 0.0:
+                    known = p.prior.strength + p.visits[a, row]
+                    reward[a, row] = (known * m + eta * settings.imagined_reward) / (known + eta)
+                Q[a, s] = reward[a, row] + (1.0 - w) * (Q[a, s] - m) + w * best
         maximum(p.model, l, Q, V)
     greedy(Q, memory.policy)
 
@@ -72,13 +73,26 @@ class BOLT:
         if self.imagined_reward is not None:
             checks.number("imagined_reward", self.imagined_reward, -np.inf)
 
+    def settings(self, memory: Planning) -> Settings:
+        horizon = len(memory.posterior.model.layers) - 1
+        imagined = np.nan if self.imagined_reward is None else float(self.imagined_reward)
+        return Settings(horizon * float(self.scale), imagined)
+
     def begin(self, belief: Belief) -> Planning:
         return planning(belief.posterior())
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
-        horizon = len(memory.posterior.model.layers) - 1
-        imagined = np.nan if self.imagined_reward is None else float(self.imagined_reward)
-        return episodes(memory, Settings(horizon * float(self.scale), imagined), task, first, count)
+        return episodes(memory, self.settings(memory), task, first, count)
+
+    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+        plan(memory, self.settings(memory))
+        return memory
+
+    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+        return update(memory, episode)
+
+    def exploit(self, memory: Any) -> Floats:
+        return exploit(memory.posterior)
 
     def values(self, memory: Any) -> Floats:
         return planned_values(memory)

@@ -14,11 +14,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from klearning import checks
+from klearning.agents.planning import exploit
 from klearning.beliefs import Belief, Episode, Posterior, learn
 from klearning.bellman import Soft, soft_arrays, soft_values
 from klearning.bonuses import Bonus, bonus_for, fill, refresh
 from klearning.compiled import Floats, kernel
-from klearning.simulate import Task, play
+from klearning.simulate import Streams, Task, play
 from klearning.temperature import Temperature, at_optimum, at_temperature, scheduled
 
 OPTIMAL, SCHEDULE, FIXED = range(3)
@@ -102,12 +103,23 @@ class KLearning:
 
     def begin(self, belief: Belief) -> Memory:
         posterior, bonus = belief.posterior(), bonus_for(belief, self.bonus)
-        c = np.zeros_like(posterior.variance)
+        c = np.zeros((belief.actions, belief.states))
         fill(bonus, posterior, c)
         return Memory(posterior, bonus, c, 0.0, np.zeros_like(c), soft_arrays(belief.layers, belief.actions))
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         return episodes(memory, self.rule(), task, first, count)
+
+    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+        found = plan(memory, self.rule(), t)
+        said[:] = found.tau, found.bound, found.gap, found.sweeps
+        return memory._replace(warm=found.warm)
+
+    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+        return update(memory, memory.warm, episode)
+
+    def exploit(self, memory: Any) -> Floats:
+        return exploit(memory.posterior)
 
     def values(self, memory: Any) -> Floats:
         return soft_values(memory.posterior.model.layers, memory.work)

@@ -22,8 +22,8 @@ from klearning import checks
 from klearning.agents.confidence import Confidence, confidence, total_steps
 from klearning.beliefs import Belief, Episode
 from klearning.bellman import greedy, greedy_at
-from klearning.compiled import Floats, kernel
-from klearning.simulate import Task, play
+from klearning.compiled import Floats, Ints, kernel
+from klearning.simulate import Streams, Task, play
 
 
 class Settings(NamedTuple):
@@ -33,6 +33,7 @@ class Settings(NamedTuple):
 
 
 class Memory(NamedTuple):
+    layers: Ints
     Q: Floats
     V: Floats
     visits: Floats
@@ -62,11 +63,11 @@ def bonus(memory: Memory, settings: Settings, L: int, a: int, s: int, met: float
 @kernel
 def update(memory: Memory, settings: Settings, episode: Episode, iota: float) -> None:
     """Learn from one episode, and bring values and policy up to date where it passed."""
-    Q, V, L = memory.Q, memory.V, episode.states.size
-    for l in range(L):
+    Q, V, L = memory.Q, memory.V, memory.layers.size - 1
+    for l in range(episode.actions.size):
         s, a = episode.states[l], episode.actions[l]
         memory.visits[a, s] += 1.0
-        met = V[episode.states[l + 1]] if l + 1 < L else 0.0
+        met = V[episode.states[l + 1]] if l + 1 < min(L, episode.states.size) else 0.0
         alpha = (L + 1.0) / (L + memory.visits[a, s])
         b = settings.scale * bonus(memory, settings, L, a, s, met, iota)
         Q[a, s] += alpha * (episode.rewards[l] + met + b - Q[a, s])
@@ -78,12 +79,17 @@ def update(memory: Memory, settings: Settings, episode: Episode, iota: float) ->
 
 
 @kernel
+def logarithm(memory: Memory, settings: Settings, t: int) -> float:
+    """ι in episode t = 0, 1, …"""
+    T = total_steps(settings.confidence, memory.layers.size - 1, t)
+    return np.log(memory.visits.size * T / settings.confidence.delta)
+
+
+@kernel
 def episodes(memory: Memory, settings: Settings, task: Task, first: int, count: int) -> Memory:
     for t in range(first, first + count):
         play(task, memory.policy, t)
-        T = total_steps(settings.confidence, task.episode.states.size, t)
-        iota = np.log(memory.visits.size * T / settings.confidence.delta)
-        update(memory, settings, task.episode, iota)
+        update(memory, settings, task.episode, logarithm(memory, settings, t))
     return memory
 
 
@@ -107,16 +113,32 @@ class OptimisticQLearning:
         checks.number("scale", self.scale, 0.0)
         confidence(self.delta, self.episodes)
 
+    def settings(self) -> Settings:
+        return Settings(self.bonus == "bernstein", float(self.scale), confidence(self.delta, self.episodes))
+
     def begin(self, belief: Belief) -> Memory:
-        shape = belief.visits.shape
+        shape = (belief.actions, belief.states)
         V = np.repeat(np.arange(belief.horizon, 0, -1.0), np.diff(belief.layers))
         Q, policy = np.array(np.broadcast_to(V, shape), order="C"), np.zeros(shape)
+        if belief.end >= 0:  # worth nothing
+            over = belief.layers[:-1] + belief.end
+            Q[:, over] = V[over] = 0.0
         greedy(Q, policy)
-        return Memory(Q, V, np.zeros(shape), policy, np.zeros(shape), np.zeros(shape), np.zeros(shape))
+        return Memory(belief.layers, Q, V, np.zeros(shape), policy, np.zeros(shape), np.zeros(shape), np.zeros(shape))
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
-        settings = Settings(self.bonus == "bernstein", float(self.scale), confidence(self.delta, self.episodes))
-        return episodes(memory, settings, task, first, count)
+        return episodes(memory, self.settings(), task, first, count)
+
+    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+        return memory
+
+    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+        settings = self.settings()
+        update(memory, settings, episode, logarithm(memory, settings, t))
+        return memory
+
+    def exploit(self, memory: Any) -> Floats:
+        return np.array(memory.policy)
 
     def values(self, memory: Any) -> Floats:
         return np.array(memory.V)

@@ -19,19 +19,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from klearning.agents.planning import Planning, planned_values, planning, update
-from klearning.beliefs import Belief, Posterior
-from klearning.bellman import greedy, maximum
+from klearning.agents.planning import Planning, exploit, planned_values, planning, update
+from klearning.beliefs import Belief, Episode, Posterior
+from klearning.bellman import Model, greedy, hard_sweep, maximum, shared
 from klearning.compiled import Floats, kernel
 from klearning.elementary import exp_negative
-from klearning.simulate import Task, play
+from klearning.rows import Rows, append
+from klearning.simulate import Streams, Task, play
 
 STICK = 1e-16  # what may be left of a row's probability
 
 
 @kernel(inline=True)
 def sample_reward(p: Posterior, a: int, s: int, rng: np.random.Generator) -> float:
-    """A mean reward from its posterior."""
+    """A mean reward from its posterior; nothing where an episode is over."""
+    if np.isinf(p.visits[a, s]):
+        return 0.0
     if p.prior.shift == 0.0:  # Gaussian
         return p.model.reward[a, s] + np.sqrt(p.variance[a, s]) * rng.standard_normal()
     heads, tails = p.prior.strength * p.prior.mean, p.prior.strength * (1.0 - p.prior.mean)
@@ -39,33 +42,50 @@ def sample_reward(p: Posterior, a: int, s: int, rng: np.random.Generator) -> flo
 
 
 @kernel(inline=True)
-def sample_seen(p: Posterior, a: int, s: int, V: Floats, rng: np.random.Generator) -> float:
-    """Σ_s' D(s') V(s') for D ~ Dirichlet over the entries of the row, with their weights."""
+def sample_seen(p: Posterior, a: int, s: int, rng: np.random.Generator) -> Floats:
+    """D ~ Dirichlet over the entries of the row, with their weights."""
     rows = p.model.rows
     first, length = rows.start[a, s], rows.length[a, s]
+    D = np.ones(length)
     if length == 1:
-        return V[rows.succ[first]]
+        return D
     # gammas as logarithms, for weights far below one; the largest is scaled to 1
-    logs = np.empty(length)
+    largest, total = -np.inf, 0.0
     for i in range(length):
         weight = rows.weight[first + i]
-        logs[i] = np.log(rng.standard_gamma(weight + 1.0)) - rng.standard_exponential() / weight
-    largest, total, value = -np.inf, 0.0, 0.0
+        D[i] = np.log(rng.standard_gamma(weight + 1.0)) - rng.standard_exponential() / weight
+        largest = max(largest, D[i])
     for i in range(length):
-        largest = max(largest, logs[i])
-    for i in range(length):
-        g = np.exp(logs[i] - largest)
-        total += g
-        value += g * V[rows.succ[first + i]]
-    return value / total
+        D[i] = np.exp(D[i] - largest)
+        total += D[i]
+    return D / total
 
 
 @kernel(inline=True)
-def sample_even(mass: float, left: float, low: int, high: int, V: Floats, rng: np.random.Generator) -> float:
-    """``left`` · Σ_s' G(s') V(s') for G ~ Dirichlet(mass/W, …) over states low .. high−1, by stick-breaking."""
+def seen_value(p: Posterior, a: int, s: int, V: Floats, rng: np.random.Generator) -> float:
+    """Σ_s' D(s') V(s') for one draw over what was seen."""
+    rows, value = p.model.rows, 0.0
+    first = rows.start[a, s]
+    if rows.length[a, s] == 1:
+        return V[rows.succ[first]]
+    D = sample_seen(p, a, s, rng)
+    for i in range(D.size):
+        value += D[i] * V[rows.succ[first + i]]
+    return value
+
+
+@kernel(inline=True)
+def break_stick(mass: float, left: float, rng: np.random.Generator) -> float:
+    """What is left of a stick once b ~ Beta(1, mass) of it is broken off."""
+    return left * exp_negative(-rng.standard_exponential() / mass)
+
+
+@kernel(inline=True)
+def even_value(mass: float, left: float, low: int, high: int, V: Floats, rng: np.random.Generator) -> float:
+    """``left`` · Σ_s' G(s') V(s') for G ~ Dirichlet(mass/W, …) over states low .. high−1."""
     value, width = 0.0, high - low
     while left > STICK:
-        rest = left * exp_negative(-rng.standard_exponential() / mass)  # 1 − b with b ~ Beta(1, mass)
+        rest = break_stick(mass, left, rng)
         value += (left - rest) * V[low + int(width * rng.random())]
         left = rest
     return value
@@ -73,9 +93,9 @@ def sample_even(mass: float, left: float, low: int, high: int, V: Floats, rng: n
 
 @kernel(inline=True)
 def sample_value(p: Posterior, l: int, a: int, s: int, V: Floats, rng: np.random.Generator) -> float:
-    """Σ_s' P(s'|s,a) V(s') for one draw of the row; nothing behind the last layer."""
-    layers, rows, mass = p.model.layers, p.model.rows, p.model.mass
-    if l + 2 == layers.size:
+    """Σ_s' P(s'|s,a) V(s') for one draw of the row; nothing behind the last layer, or where an episode is over."""
+    layers, rows, mass, n = p.model.layers, p.model.rows, p.model.mass, p.moves[a, s]
+    if l + 2 == layers.size or np.isinf(n):
         return 0.0
     if not p.learns:  # known
         value = 0.0
@@ -83,24 +103,61 @@ def sample_value(p: Posterior, l: int, a: int, s: int, V: Floats, rng: np.random
             value += rows.weight[e] * V[rows.succ[e]]
         return value
     if mass == 0.0:
-        return sample_seen(p, a, s, V, rng)
-    low, high, n = layers[l + 1], layers[l + 2], p.visits[a, s]
+        return seen_value(p, a, s, V, rng)
+    low, high = layers[l + 1], layers[l + 2]
     if n == 0.0:
-        return sample_even(mass, 1.0, low, high, V, rng)
+        return even_value(mass, 1.0, low, high, V, rng)
     share = rng.beta(mass, n)
-    return (1.0 - share) * sample_seen(p, a, s, V, rng) + sample_even(mass, share, low, high, V, rng)
+    return (1.0 - share) * seen_value(p, a, s, V, rng) + even_value(mass, share, low, high, V, rng)
+
+
+@kernel
+def draw_row(p: Posterior, a: int, s: int, drawn: Rows, rng: np.random.Generator) -> Rows:
+    """One draw of row (a, s), written to the end of ``drawn``: what was seen, then what the stick adds."""
+    rows, mass, n, width = p.model.rows, p.model.mass, p.moves[a, s], p.visits.shape[1]
+    drawn.start[a, s], drawn.length[a, s] = drawn.used, 0
+    if np.isinf(n):
+        return drawn
+    left = 0.0 if not p.learns or mass == 0.0 else (rng.beta(mass, n) if n > 0.0 else 1.0)
+    if left < 1.0:
+        D = sample_seen(p, a, s, rng) if p.learns else rows.weight[rows.start[a, s] :]
+        for i in range(rows.length[a, s]):
+            drawn = append(drawn, a, s, rows.succ[rows.start[a, s] + i], (1.0 - left) * D[i])
+    while left > STICK:
+        rest = break_stick(mass, left, rng)
+        drawn = append(drawn, a, s, int(width * rng.random()), left - rest)
+        left = rest
+    return drawn
+
+
+@kernel
+def draw_shared(p: Posterior, rewards: np.random.Generator, transitions: np.random.Generator) -> Model:
+    """One draw of the table that all layers share: it must be the same draw in all of them."""
+    m, (A, S) = p.model, p.visits.shape
+    empty = np.zeros((A, S), np.int64)
+    drawn = Rows(empty, empty.copy(), empty.copy(), np.zeros(4 * A * S, np.int64), np.zeros(4 * A * S), 0)
+    reward = np.zeros((A, S))
+    for a in range(A):
+        for s in range(S):
+            reward[a, s] = sample_reward(p, a, s, rewards)
+            drawn = draw_row(p, a, s, drawn, transitions)
+    return Model(m.layers, m.table, m.end, m.initial, reward, np.ones((A, S)), 0.0, drawn)
 
 
 @kernel
 def plan(memory: Planning, rewards: np.random.Generator, rows: np.random.Generator) -> None:
-    """One draw of the MDP, solved as it is drawn: the last layer first."""
+    """One draw of the MDP, solved as it is drawn, the last layer first; or drawn, then solved, if layers share it."""
     p, Q, V = memory.posterior, memory.Q, memory.V
     layers = p.model.layers
-    for l in range(layers.size - 2, -1, -1):
-        for a in range(Q.shape[0]):
-            for s in range(layers[l], layers[l + 1]):
-                Q[a, s] = sample_reward(p, a, s, rewards) + sample_value(p, l, a, s, V, rows)
-        maximum(p.model, l, Q, V)
+    if shared(p.model):
+        drawn = draw_shared(p, rewards, rows)
+        hard_sweep(drawn, drawn.reward, Q, V)
+    else:
+        for l in range(layers.size - 2, -1, -1):
+            for a in range(Q.shape[0]):
+                for s in range(layers[l], layers[l + 1]):
+                    Q[a, s] = sample_reward(p, a, s, rewards) + sample_value(p, l, a, s, V, rows)
+            maximum(p.model, l, Q, V)
     greedy(Q, memory.policy)
 
 
@@ -125,6 +182,16 @@ class PSRL:
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         return episodes(memory, task, first, count)
+
+    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+        plan(memory, streams.reward, streams.row)
+        return memory
+
+    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+        return update(memory, episode)
+
+    def exploit(self, memory: Any) -> Floats:
+        return exploit(memory.posterior)
 
     def values(self, memory: Any) -> Floats:
         return planned_values(memory)

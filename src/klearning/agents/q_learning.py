@@ -2,10 +2,11 @@
 
 After each step, Q_{L+1} = 0 and all Q = 0 to begin with:
 
-    Q_l(s,a) ← Q_l(s,a) + α_n (r + max_a' Q_{l+1}(s',a') − Q_l(s,a))
+    Q_l(s,a) ← Q_l(s,a) + α_n (r + γ max_a' Q_{l+1}(s',a') − Q_l(s,a))
     follow argmax_a Q_l(s,a), but with probability ε any action
 
 A layer is met once an episode, so updating after the episode, in the order of the steps, is updating after each step.
+With a stationary prior there is one Q(s,a) for all layers, as in textbooks; it is still updated after the episode.
 """
 
 from dataclasses import dataclass
@@ -16,17 +17,20 @@ import numpy as np
 from klearning import checks
 from klearning.agents.steps import step_number, step_size
 from klearning.beliefs import Belief, Episode
-from klearning.bellman import greedy_at
-from klearning.compiled import Floats, kernel
-from klearning.simulate import Task, play
+from klearning.bellman import greedy
+from klearning.compiled import Floats, Ints, kernel
+from klearning.simulate import Streams, Task, play
 
 
 class Settings(NamedTuple):
     epsilon: float
     step: float
+    discount: float
 
 
 class Memory(NamedTuple):
+    layers: Ints
+    table: Ints  # where the rows of each layer begin in Q: see `Model`
     Q: Floats
     visits: Floats
     policy: Floats
@@ -35,18 +39,34 @@ class Memory(NamedTuple):
 @kernel
 def update(memory: Memory, settings: Settings, episode: Episode) -> None:
     """Learn from one episode, and bring the policy up to date where it passed."""
-    Q, policy, L = memory.Q, memory.policy, episode.states.size
-    actions = Q.shape[0]
-    for l in range(L):
-        s, a = episode.states[l], episode.actions[l]
+    Q, layers, table = memory.Q, memory.layers, memory.table
+    L = layers.size - 1
+    tied = table[L] == 0
+    for l in range(episode.actions.size):
+        a, i, known = episode.actions[l], episode.states[l] - layers[l], l + 1 < episode.states.size
+        if tied and not known:
+            break  # cut short by the horizon: what comes next is neither seen nor nothing
+        s = table[l] + i
         memory.visits[a, s] += 1.0
         target = episode.rewards[l]
-        if l + 1 < L:
-            target += Q[:, episode.states[l + 1]].max()
+        if known:
+            target += settings.discount * Q[:, episode.states[l + 1] - layers[l + 1] + table[l + 1]].max()
         Q[a, s] += step_size(settings.step, L, memory.visits[a, s]) * (target - Q[a, s])
-        greedy_at(Q, s, policy)
-        for b in range(actions):
-            policy[b, s] = (1.0 - settings.epsilon) * policy[b, s] + settings.epsilon / actions
+        for other in range(0 if tied else l, L if tied else l + 1):
+            epsilon_greedy(Q, s, settings.epsilon, memory.policy, layers[other] + i)
+
+
+@kernel(inline=True)
+def epsilon_greedy(Q: Floats, row: int, epsilon: float, policy: Floats, s: int) -> None:
+    """The policy of state s from the values in a row of Q, ties shared."""
+    actions = Q.shape[0]
+    best, ties = Q[:, row].max(), 0
+    for a in range(actions):
+        ties += Q[a, row] == best
+    for a in range(actions):
+        policy[a, s] = epsilon / actions
+        if Q[a, row] == best:
+            policy[a, s] += (1.0 - epsilon) / ties
 
 
 @kernel
@@ -59,10 +79,11 @@ def episodes(memory: Memory, settings: Settings, task: Task, first: int, count: 
 
 @dataclass(frozen=True)
 class QLearning:
-    """Q-learning, ε-greedy; ``step`` is "falling" or a constant step size."""
+    """Q-learning, ε-greedy; ``step`` is "falling" or a constant step size, ``discount`` is γ."""
 
     epsilon: float = 0.1
     step: str | float = "falling"
+    discount: float = 1.0
 
     diagnostics: ClassVar[tuple[str, ...]] = ()
     paper: ClassVar[str] = "Watkins (1989), Learning from delayed rewards"
@@ -70,14 +91,35 @@ class QLearning:
     def __post_init__(self) -> None:
         checks.number("epsilon", self.epsilon, 0.0, 1.0)
         step_number(self.step)
+        checks.number("discount", self.discount, 0.0, 1.0)
+
+    def settings(self) -> Settings:
+        return Settings(float(self.epsilon), step_number(self.step), float(self.discount))
 
     def begin(self, belief: Belief) -> Memory:
-        shape = belief.visits.shape
-        return Memory(np.zeros(shape), np.zeros(shape), np.full(shape, 1.0 / shape[0]))
+        shape = (belief.actions, belief.states)
+        Q = np.zeros_like(belief.visits)
+        return Memory(belief.layers, belief.table, Q, np.zeros_like(Q), np.full(shape, 1.0 / shape[0]))
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
-        return episodes(memory, Settings(float(self.epsilon), step_number(self.step)), task, first, count)
+        return episodes(memory, self.settings(), task, first, count)
+
+    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+        return memory
+
+    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+        update(memory, self.settings(), episode)
+        return memory
+
+    def exploit(self, memory: Any) -> Floats:
+        policy = np.zeros_like(memory.policy)
+        greedy(_in_all_layers(memory, memory.Q), policy)
+        return policy
 
     def values(self, memory: Any) -> Floats:
-        best: Floats = memory.Q.max(axis=0)
+        best: Floats = _in_all_layers(memory, memory.Q).max(axis=0)
         return best
+
+
+def _in_all_layers(memory: Memory, Q: Floats) -> Floats:
+    return Q if Q.shape == memory.policy.shape else np.tile(Q, (1, len(memory.layers) - 1))

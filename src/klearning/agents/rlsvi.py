@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from klearning import checks
-from klearning.agents.planning import Planning, planned_values, planning, update
-from klearning.beliefs import Belief
+from klearning.agents.planning import Planning, exploit, planned_values, planning, update
+from klearning.beliefs import Belief, Episode
 from klearning.bellman import greedy, hard_sweep
 from klearning.compiled import Floats, kernel
-from klearning.simulate import Task, play
+from klearning.simulate import Streams, Task, play
 
 
 @kernel
@@ -69,6 +69,16 @@ class RLSVI:
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         return episodes(memory, float(self.scale), task, first, count)
+
+    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+        plan(memory, float(self.scale), streams.reward)
+        return memory
+
+    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+        return update(memory, episode)
+
+    def exploit(self, memory: Any) -> Floats:
+        return exploit(memory.posterior)
 
     def values(self, memory: Any) -> Floats:
         return planned_values(memory)

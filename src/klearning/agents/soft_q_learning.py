@@ -15,12 +15,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from klearning import checks
+from klearning.agents.planning import exploit
 from klearning.agents.steps import step_number, step_size
 from klearning.beliefs import Belief, Episode, Posterior, learn
-from klearning.bellman import Soft, boltzmann, soft_arrays, soft_sweep, soft_values
-from klearning.compiled import Floats, kernel
+from klearning.bellman import Soft, boltzmann, greedy, soft_arrays, soft_sweep, soft_values
+from klearning.compiled import Floats, Ints, kernel
 from klearning.elementary import exp_negative
-from klearning.simulate import Task, play
+from klearning.simulate import Streams, Task, play
 
 
 class Settings(NamedTuple):
@@ -29,6 +30,7 @@ class Settings(NamedTuple):
 
 
 class ValueMemory(NamedTuple):
+    layers: Ints
     Q: Floats
     V: Floats
     visits: Floats
@@ -53,11 +55,12 @@ def soft_maximum_at(Q: Floats, tau: float, s: int, V: Floats, policy: Floats) ->
 @kernel
 def update(memory: ValueMemory, settings: Settings, episode: Episode) -> None:
     """Learn from one episode, and bring values and policy up to date where it passed."""
-    L = episode.states.size
-    for l in range(L):
+    L = memory.layers.size - 1
+    for l in range(episode.actions.size):
         s, a = episode.states[l], episode.actions[l]
         memory.visits[a, s] += 1.0
-        target = episode.rewards[l] + (memory.V[episode.states[l + 1]] if l + 1 < L else 0.0)
+        inside = l + 1 < min(L, episode.states.size)
+        target = episode.rewards[l] + (memory.V[episode.states[l + 1]] if inside else 0.0)
         memory.Q[a, s] += step_size(settings.step, L, memory.visits[a, s]) * (target - memory.Q[a, s])
         soft_maximum_at(memory.Q, settings.tau, s, memory.V, memory.policy)
 
@@ -78,13 +81,22 @@ class ModelMemory(NamedTuple):
 
 
 @kernel
+def plan(memory: ModelMemory, settings: Settings) -> None:
+    soft_sweep(memory.posterior.model, memory.nothing, settings.tau, memory.work)
+    boltzmann(memory.posterior.model.layers, memory.work, memory.policy)
+
+
+@kernel
+def condition(memory: ModelMemory, episode: Episode) -> ModelMemory:
+    return ModelMemory(learn(memory.posterior, episode), memory.nothing, memory.policy, memory.work)
+
+
+@kernel
 def model_episodes(memory: ModelMemory, settings: Settings, task: Task, first: int, count: int) -> ModelMemory:
     for t in range(first, first + count):
-        p = memory.posterior
-        soft_sweep(p.model, memory.nothing, settings.tau, memory.work)
-        boltzmann(p.model.layers, memory.work, memory.policy)
+        plan(memory, settings)
         play(task, memory.policy, t)
-        memory = ModelMemory(learn(p, task.episode), memory.nothing, memory.policy, memory.work)
+        memory = condition(memory, task.episode)
     return memory
 
 
@@ -105,18 +117,41 @@ class SoftQLearning:
         step_number(self.step)
 
     def begin(self, belief: Belief) -> ValueMemory | ModelMemory:
-        shape = belief.visits.shape
+        shape = (belief.actions, belief.states)
         if self.form == "model":
             work = soft_arrays(belief.layers, belief.actions)
             return ModelMemory(belief.posterior(), np.zeros(shape), np.zeros(shape), work)
         V = np.full(shape[1], self.temperature * np.log(shape[0]))
-        return ValueMemory(np.zeros(shape), V, np.zeros(shape), np.full(shape, 1.0 / shape[0]))
+        if belief.end >= 0:  # nothing is left to choose there
+            V[belief.layers[:-1] + belief.end] = 0.0
+        uniform = np.full(shape, 1.0 / shape[0])
+        return ValueMemory(belief.layers, np.zeros(shape), V, np.zeros(shape), uniform)
+
+    def settings(self) -> Settings:
+        return Settings(float(self.temperature), step_number(self.step))
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
-        settings = Settings(float(self.temperature), step_number(self.step))
         if self.form == "model":
-            return model_episodes(memory, settings, task, first, count)
-        return value_episodes(memory, settings, task, first, count)
+            return model_episodes(memory, self.settings(), task, first, count)
+        return value_episodes(memory, self.settings(), task, first, count)
+
+    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+        if self.form == "model":
+            plan(memory, self.settings())
+        return memory
+
+    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+        if self.form == "model":
+            return condition(memory, episode)
+        update(memory, self.settings(), episode)
+        return memory
+
+    def exploit(self, memory: Any) -> Floats:
+        if self.form == "model":
+            return exploit(memory.posterior)
+        policy = np.zeros_like(memory.policy)
+        greedy(memory.Q, policy)
+        return policy
 
     def values(self, memory: Any) -> Floats:
         if self.form == "model":

@@ -18,11 +18,11 @@ import numpy as np
 
 from klearning import checks
 from klearning.agents.confidence import Confidence, confidence, total_steps
-from klearning.agents.planning import Planning, planned_values, planning, steps_to_go, update
-from klearning.beliefs import Belief, Posterior
+from klearning.agents.planning import Planning, exploit, planned_values, planning, steps_to_go, update
+from klearning.beliefs import Belief, Episode, Posterior
 from klearning.bellman import expectation, greedy, maximum
 from klearning.compiled import Floats, kernel
-from klearning.simulate import Task, play
+from klearning.simulate import Streams, Task, play
 
 
 class Settings(NamedTuple):
@@ -32,17 +32,19 @@ class Settings(NamedTuple):
 
 
 @kernel(inline=True)
-def bernstein_bonus(p: Posterior, a: int, s: int, V: Floats, mean: float, Lg: float) -> float:
-    """The bonus BF; ``mean`` is Σ_y P̂(y) V(y)."""
-    A, S = p.visits.shape
+def bernstein_bonus(p: Posterior, l: int, a: int, s: int, V: Floats, mean: float, Lg: float) -> float:
+    """The bonus BF of row (a, s) of the tables in layer l; ``mean`` is Σ_y P̂(y) V(y)."""
+    A, S = p.visits.shape[0], p.model.layers[-1]
     L, n, rows = p.model.layers.size - 1.0, p.visits[a, s], p.model.rows
+    below = p.model.layers[l + 1] - p.model.table[l + 1]
     variance = correction = 0.0
-    for e in range(rows.start[a, s], rows.start[a, s] + rows.length[a, s]):
-        y, share = rows.succ[e], rows.weight[e] / n
+    last = l + 2 == p.model.layers.size  # nothing follows
+    for e in range(rows.start[a, s], rows.start[a, s] + (0 if last else rows.length[a, s])):
+        y, share = rows.succ[e], rows.weight[e] / p.moves[a, s]
         visits = 0.0
         for b in range(A):
             visits += p.visits[b, y]
-        variance += share * (V[y] - mean) ** 2
+        variance += share * (V[y + below] - mean) ** 2
         correction += share * min(1e4 * L**3 * S**2 * A * Lg**2 / visits, L**2)
     return np.sqrt(8.0 * Lg * variance / n) + 14.0 * L * Lg / (3.0 * n) + np.sqrt(8.0 * correction / n)
 
@@ -50,19 +52,20 @@ def bernstein_bonus(p: Posterior, a: int, s: int, V: Floats, mean: float, Lg: fl
 @kernel
 def plan(memory: Planning, settings: Settings, t: int) -> None:
     p, Q, V, mean = memory.posterior, memory.Q, memory.V, memory.scratch
-    layers = p.model.layers
+    layers, table = p.model.layers, p.model.table
     L, (A, S) = layers.size - 1, Q.shape
     Lg = np.log(5.0 * S * A * total_steps(settings.confidence, L, t) / settings.confidence.delta)
     for l in range(L - 1, -1, -1):
         for a in range(A):
             expectation(p.model, l, a, V, mean)
-            for s in range(layers[l], layers[l + 1]):
-                n, i = p.visits[a, s], s - layers[l]
-                if n > 0.0:
+            for i in range(layers[l + 1] - layers[l]):
+                s, row = layers[l] + i, table[l] + i
+                n = p.visits[a, row]
+                if n > 0.0 and (p.moves[a, row] > 0.0 or l == L - 1):
                     bonus = 7.0 * L * Lg / np.sqrt(n)
                     if settings.bernstein:
-                        bonus = bernstein_bonus(p, a, s, V, mean[i], Lg)
-                    Q[a, s] = min(Q[a, s], p.model.reward[a, s] + settings.scale * bonus + mean[i])
+                        bonus = bernstein_bonus(p, l, a, row, V, mean[i], Lg)
+                    Q[a, s] = min(Q[a, s], p.model.reward[a, row] + settings.scale * bonus + mean[i])
         maximum(p.model, l, Q, V)
     greedy(Q, memory.policy)
 
@@ -96,13 +99,25 @@ class UCBVI:
         checks.number("scale", self.scale, 0.0)
         confidence(self.delta, self.episodes)
 
+    def settings(self) -> Settings:
+        return Settings(self.bonus == "bernstein", float(self.scale), confidence(self.delta, self.episodes))
+
     def begin(self, belief: Belief) -> Planning:
         nothing_seen = belief.frequencies()
         return planning(nothing_seen, Q=steps_to_go(nothing_seen))
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
-        settings = Settings(self.bonus == "bernstein", float(self.scale), confidence(self.delta, self.episodes))
-        return episodes(memory, settings, task, first, count)
+        return episodes(memory, self.settings(), task, first, count)
+
+    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+        plan(memory, self.settings(), t)
+        return memory
+
+    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+        return update(memory, episode)
+
+    def exploit(self, memory: Any) -> Floats:
+        return exploit(memory.posterior)
 
     def values(self, memory: Any) -> Floats:
         return planned_values(memory)

@@ -18,12 +18,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from klearning import checks
-from klearning.agents.planning import Planning, planned_values, planning
-from klearning.beliefs import Belief, Episode, Posterior, derive, learn
-from klearning.bellman import Model, greedy, maximum
+from klearning.agents.planning import Planning, exploit, planned_values, planning
+from klearning.beliefs import Belief, Episode, Posterior, derive, learn, with_rows
+from klearning.bellman import greedy, maximum
 from klearning.compiled import Floats, Ints, kernel
 from klearning.rows import add_weight, enlarge
-from klearning.simulate import Task, play
+from klearning.simulate import Streams, Task, play
 
 
 class Settings(NamedTuple):
@@ -67,24 +67,23 @@ def by_falling_value(V: Floats, low: int, high: int) -> Ints:
 
 
 @kernel(inline=True)
-def best_in_box(
-    p: Posterior, a: int, s: int, low: int, order: Ints, V: Floats, row: Floats, settings: Settings
-) -> float:
+def best_in_box(p: Posterior, l: int, a: int, s: int, order: Ints, V: Floats, row: Floats, settings: Settings) -> float:
     """max Σ p' V over the box and the simplex: everyone's lower end first, then up to the upper ends, best first.
 
-    ``order`` lists the next layer, which begins at ``low``, by falling value; ``row`` is room for one row.
+    Row (a, s) of the tables in layer l; ``order`` lists the next layer by falling value; ``row`` is room for one row.
     """
-    n, rows = p.visits[a, s], p.model.rows
+    n, rows = p.moves[a, s], p.model.rows
+    low, first = p.model.layers[l + 1], p.model.table[l + 1]
     for y in range(order.size):
         row[y] = 0.0
     for e in range(rows.start[a, s], rows.start[a, s] + rows.length[a, s]):
-        row[rows.succ[e] - low] = rows.weight[e] / n
+        row[rows.succ[e] - first] = rows.weight[e] / n
     left, value = 1.0, 0.0
     for e in range(rows.start[a, s], rows.start[a, s] + rows.length[a, s]):
-        y = rows.succ[e]
-        floor = max(0.0, row[y - low] - half_width(row[y - low], n, settings))
+        y = rows.succ[e] - first
+        floor = max(0.0, row[y] - half_width(row[y], n, settings))
         left -= floor
-        value += floor * V[y]
+        value += floor * V[low + y]
     unseen = min(1.0, half_width(0.0, n, settings))
     for y in order:
         if left <= 0.0:
@@ -111,14 +110,15 @@ def plan(memory: Planning, settings: Settings) -> None:
         order = by_falling_value(V, low, layers[l + 2]) if inside else np.zeros(0, np.int64)
         for a in range(Q.shape[0]):
             for s in range(layers[l], layers[l + 1]):
-                n = p.visits[a, s]
-                if n == 0.0:
-                    Q[a, s] = 1.0 + (V[low + order[0]] if inside else 0.0)
-                    continue
-                radius = settings.scale * np.sqrt(settings.ln1 / (2.0 * n))
-                Q[a, s] = min(1.0, p.model.reward[a, s] + radius)
-                if inside:
-                    Q[a, s] += best_in_box(p, a, s, low, order, V, row, settings)
+                at = s - layers[l] + p.model.table[l]
+                n = p.visits[a, at]
+                Q[a, s] = 1.0
+                if n > 0.0:
+                    Q[a, s] = min(1.0, p.model.reward[a, at] + settings.scale * np.sqrt(settings.ln1 / (2.0 * n)))
+                if inside and p.moves[a, at] == 0.0:
+                    Q[a, s] += V[low + order[0]]
+                elif inside:
+                    Q[a, s] += best_in_box(p, l, a, at, order, V, row, settings)
         maximum(p.model, l, Q, V)
     greedy(Q, memory.policy)
 
@@ -132,13 +132,12 @@ def absorb(known: Posterior, pending: Posterior, a: int, s: int) -> Posterior:
             rows = enlarge(rows, a, s)
             add_weight(rows, a, s, new.succ[e], new.weight[e])
     known.visits[a, s] += pending.visits[a, s]
+    known.moves[a, s] += pending.moves[a, s]
     known.reward_sums[a, s] += pending.reward_sums[a, s]
     derive(known, a, s)
     new.length[a, s] = 0
-    pending.visits[a, s] = pending.reward_sums[a, s] = 0.0
-    m = known.model
-    model = Model(m.layers, m.initial, m.reward, m.scale, m.mass, rows)
-    return Posterior(model, known.variance, known.visits, known.reward_sums, known.prior, known.total, known.learns)
+    pending.visits[a, s] = pending.moves[a, s] = pending.reward_sums[a, s] = 0.0
+    return with_rows(known, rows)
 
 
 @kernel
@@ -203,8 +202,18 @@ class UCFH:
         return Memory(inner, belief.frequencies(), True, inner.policy)
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
-        settings = self.settings(memory.policy.shape[0], memory.pending.model.layers)
-        return episodes(memory, settings, task, first, count)
+        return episodes(memory, self.settings(memory.policy.shape[0], memory.pending.model.layers), task, first, count)
+
+    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+        if memory.stale:
+            plan(memory.planning, self.settings(memory.policy.shape[0], memory.pending.model.layers))
+        return memory
+
+    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+        return remember(memory, self.settings(memory.policy.shape[0], memory.pending.model.layers), episode)
+
+    def exploit(self, memory: Any) -> Floats:
+        return exploit(memory.planning.posterior)
 
     def values(self, memory: Any) -> Floats:
         return planned_values(memory.planning)

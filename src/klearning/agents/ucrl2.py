@@ -16,12 +16,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from klearning import checks
-from klearning.agents.planning import Planning, planned_values, planning, update
-from klearning.beliefs import Belief, Episode
+from klearning.agents.planning import Planning, exploit, planned_values, planning, update
+from klearning.beliefs import Belief, Episode, Posterior
 from klearning.bellman import greedy, maximum
 from klearning.compiled import Floats, Ints, kernel
-from klearning.rows import Rows
-from klearning.simulate import Task, play
+from klearning.simulate import Streams, Task, play
 
 
 class Settings(NamedTuple):
@@ -39,17 +38,20 @@ class Memory(NamedTuple):
 
 
 @kernel(inline=True)
-def best_in_ball(rows: Rows, a: int, s: int, n: float, radius: float, best: int, V: Floats) -> float:
-    """max Σ p V over distributions p within ``radius`` of the frequencies in L1; the row is read, never written.
+def best_in_ball(p: Posterior, l: int, a: int, s: int, radius: float, best: int, V: Floats) -> float:
+    """max Σ p V over distributions p within ``radius`` of the frequencies of row (a, s) in L1, for layer l.
 
-    Mass moves onto ``best``, half the radius of it, and leaves the seen states in ascending order of V.
+    Mass moves onto ``best``, half the radius of it, and leaves the seen states in ascending order of V. The row is
+    read, never written.
     """
+    rows, n = p.model.rows, p.moves[a, s]
+    below = p.model.layers[l + 1] - p.model.table[l + 1]
     first, length = rows.start[a, s], rows.length[a, s]
     value = already = 0.0
     for e in range(first, first + length):
         share = rows.weight[e] / n
-        value += share * V[rows.succ[e]]
-        if rows.succ[e] == best:
+        value += share * V[rows.succ[e] + below]
+        if rows.succ[e] + below == best:
             already = share
     moving = min(radius / 2.0, 1.0 - already)
     value += moving * V[best]
@@ -57,16 +59,16 @@ def best_in_ball(rows: Rows, a: int, s: int, n: float, radius: float, best: int,
     while moving > 0.0:
         worst = -1
         for e in range(first, first + length):
-            v = V[rows.succ[e]]
+            v = V[rows.succ[e] + below]
             unseen = v > taken_to or (v == taken_to and e > last)
-            if unseen and rows.succ[e] != best and (worst < 0 or v < V[rows.succ[worst]]):
+            if unseen and rows.succ[e] + below != best and (worst < 0 or v < V[rows.succ[worst] + below]):
                 worst = e
         if worst < 0:
             break
         taken = min(moving, rows.weight[worst] / n)
-        value -= taken * V[rows.succ[worst]]
+        value -= taken * V[rows.succ[worst] + below]
         moving -= taken
-        taken_to, last = V[rows.succ[worst]], worst
+        taken_to, last = V[rows.succ[worst] + below], worst
     return value
 
 
@@ -92,24 +94,34 @@ def plan(memory: Planning, settings: Settings, step: float) -> None:
         best = best_state(layers, l + 1, V) if inside else 0
         for a in range(A):
             for s in range(layers[l], layers[l + 1]):
-                n = p.visits[a, s]
-                if n == 0.0:
-                    Q[a, s] = 1.0 + (V[best] if inside else 0.0)
-                    continue
-                Q[a, s] = min(1.0, p.model.reward[a, s] + settings.scale * np.sqrt(reward_log / n))
-                if inside:
-                    radius = settings.scale * np.sqrt(row_log / n)
-                    Q[a, s] += best_in_ball(p.model.rows, a, s, n, radius, best, V)
+                row = s - layers[l] + p.model.table[l]
+                n, moves = p.visits[a, row], p.moves[a, row]
+                Q[a, s] = 1.0
+                if n > 0.0:
+                    Q[a, s] = min(1.0, p.model.reward[a, row] + settings.scale * np.sqrt(reward_log / n))
+                if inside and moves == 0.0:
+                    Q[a, s] += V[best]
+                elif inside:
+                    Q[a, s] += best_in_ball(p, l, a, row, settings.scale * np.sqrt(row_log / moves), best, V)
         maximum(p.model, l, Q, V)
     greedy(Q, memory.policy)
+
+
+@kernel
+def begin_epoch(memory: Memory, settings: Settings, t: int) -> None:
+    """Plan anew before episode t = 0, 1, …"""
+    horizon = memory.planning.posterior.model.layers.size - 1
+    plan(memory.planning, settings, t * horizon + 1.0)
+    memory.since[:] = 0.0
 
 
 @kernel
 def remember(memory: Memory, episode: Episode) -> Memory:
     """Learn, and end the epoch where a visit count has doubled."""
     inner, since, ended = update(memory.planning, episode), memory.since, False
-    for l in range(episode.states.size):
-        s, a = episode.states[l], episode.actions[l]
+    model = inner.posterior.model
+    for l in range(episode.actions.size):
+        a, s = episode.actions[l], episode.states[l] - model.layers[l] + model.table[l]
         since[a, s] += 1.0
         before = inner.posterior.visits[a, s] - since[a, s]
         ended = ended or since[a, s] >= max(1.0, before)
@@ -120,8 +132,7 @@ def remember(memory: Memory, episode: Episode) -> Memory:
 def episodes(memory: Memory, settings: Settings, task: Task, first: int, count: int) -> Memory:
     for t in range(first, first + count):
         if memory.ended:
-            plan(memory.planning, settings, t * task.episode.states.size + 1.0)
-            memory.since[:] = 0.0
+            begin_epoch(memory, settings, t)
         play(task, memory.policy, t)
         memory = remember(memory, task.episode)
     return memory
@@ -141,12 +152,26 @@ class UCRL2:
         checks.number("scale", self.scale, 0.0)
         checks.number("delta", self.delta, 0.0, 1.0, above=True)
 
+    def settings(self) -> Settings:
+        return Settings(float(self.scale), float(self.delta))
+
     def begin(self, belief: Belief) -> Memory:
         inner = planning(belief.frequencies())
-        return Memory(inner, np.zeros_like(inner.Q), True, inner.policy)
+        return Memory(inner, np.zeros_like(inner.reward), True, inner.policy)
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
-        return episodes(memory, Settings(float(self.scale), float(self.delta)), task, first, count)
+        return episodes(memory, self.settings(), task, first, count)
+
+    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+        if memory.ended:
+            begin_epoch(memory, self.settings(), t)
+        return memory
+
+    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+        return remember(memory, episode)
+
+    def exploit(self, memory: Any) -> Floats:
+        return exploit(memory.planning.posterior)
 
     def values(self, memory: Any) -> Floats:
         return planned_values(memory.planning)

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from klearning import regret
 from klearning.beliefs import Belief
 from klearning.compiled import Floats
-from klearning.experiments.files import arrays_from_bytes, arrays_to_bytes, checksum, write_whole
 from klearning.experiments.spec import Spec, build_agent, build_prior, build_world
 from klearning.experiments.store import Store, StoreError
+from klearning.files import arrays_from_bytes, arrays_to_bytes, checksum, write_whole
 from klearning.mdp import optimal
+from klearning.memories import put_together, take_apart
 from klearning.simulate import CHUNK_SECONDS, Task, new_task
 
 STREAMS = ("world_stream", "action_stream", "reward_stream", "row_stream")
@@ -54,7 +55,7 @@ def execute(
     """Run a spec to its end, from its checkpoint if there is one, and put the result into the store."""
     world, agent, began = build_world(spec), build_agent(spec), time.monotonic()
     task = new_task(agent, world, spec.episodes, spec.seed, spec.evaluate_every)
-    belief = Belief.empty(build_prior(spec), world.widths, world.actions, world.initial)
+    belief = Belief.empty(build_prior(spec), world.widths, world.actions, world.initial, world.end)
     memory, done = agent.begin(belief), 0
     pictures: list[Picture] = []
     path = store.checkpoint(spec.name)
@@ -109,30 +110,6 @@ def _result(
         arrays["snapshot_values"] = np.stack([picture.values for picture in kept])
         arrays["snapshot_visits"] = np.stack([picture.visits for picture in kept])
     return arrays
-
-
-def take_apart(memory: Any) -> list[NDArray[Any]]:
-    """The arrays and numbers of nested tuples, in order."""
-    if isinstance(memory, tuple):
-        return [leaf for part in memory for leaf in take_apart(part)]
-    return [np.asarray(memory)]
-
-
-def put_together(template: Any, leaves: list[NDArray[Any]], shared: dict[int, Any] | None = None) -> Any:
-    """The inverse of `take_apart`, for something of the template's form; uses up ``leaves``.
-
-    Where the template holds one array in two places, so does the result.
-    """
-    shared = {} if shared is None else shared
-    if isinstance(template, tuple):
-        parts = [put_together(part, leaves, shared) for part in template]
-        return type(template)(*parts) if hasattr(template, "_fields") else tuple(parts)
-    leaf = leaves.pop(0)
-    if isinstance(template, np.ndarray):
-        if leaf.dtype != template.dtype or leaf.ndim != template.ndim:
-            raise ValueError("an array of the checkpoint has another type")
-        return shared.setdefault(id(template), np.ascontiguousarray(leaf))
-    return type(template)(leaf.item())
 
 
 def save_checkpoint(path: Path, memory: Any, task: Task, done: int, pictures: list[Picture], spec: Spec) -> None:

@@ -116,9 +116,10 @@ def prior_data(prior: Mapping[str, Any] | Prior) -> dict[str, Any]:
             "reward": {"kind": type(prior.reward).__name__.lower(), **asdict(prior.reward)},
             "transitions": {"kind": "dirichlet", "mass": float(prior.transitions.mass)},
             "span": _plain(prior.span),
+            **({"stationary": True} if prior.stationary else {}),  # left out if not: the names of older runs stay
         }
     for key in _table("prior", prior):
-        checks.choice("prior parameter", key, ["reward", "transitions", "span"])
+        checks.choice("prior parameter", key, ["reward", "transitions", "span", "stationary"])
     reward = dict(_table("prior reward", prior.get("reward", {})))
     kind = REWARDS[checks.choice("prior reward kind", reward.pop("kind", "gaussian"), REWARDS)]
     for key in reward:
@@ -127,13 +128,20 @@ def prior_data(prior: Mapping[str, Any] | Prior) -> dict[str, Any]:
     checks.choice("prior transitions kind", transitions.pop("kind", "dirichlet"), ["dirichlet"])
     for key in transitions:
         checks.choice("prior transitions parameter", key, ["mass"])
-    return prior_data(Prior(kind(**reward), Dirichlet(**transitions), prior.get("span")))
+    return prior_data(Prior(kind(**reward), Dirichlet(**transitions), prior.get("span"), _flag(prior)))
 
 
 def _table(field: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise ValueError(f"{field}={value!r} is no table: give its parameters by name")
     return value
+
+
+def _flag(prior: Mapping[str, Any]) -> bool:
+    stationary = prior.get("stationary", False)
+    if not isinstance(stationary, bool):
+        raise ValueError(f"prior stationary={stationary!r} is neither true nor false: give one of them")
+    return stationary
 
 
 def _text(field: str, value: Any) -> str:
@@ -162,7 +170,8 @@ def _plain(value: Any) -> Any:
 def build_prior(spec: Spec) -> Prior:
     reward = dict(spec.prior["reward"])
     kind = REWARDS[reward.pop("kind")]
-    return Prior(kind(**reward), Dirichlet(mass=spec.prior["transitions"]["mass"]), spec.prior["span"])
+    rows = Dirichlet(mass=spec.prior["transitions"]["mass"])
+    return Prior(kind(**reward), rows, spec.prior["span"], spec.prior.get("stationary", False))
 
 
 def build_world(spec: Spec) -> MDP:

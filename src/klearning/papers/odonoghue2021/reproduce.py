@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from klearning.experiments.files import write_whole
 from klearning.experiments.spec import Spec
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import Outcome, Result, sweep
 from klearning.figures.canvas import save
+from klearning.files import write_whole
 from klearning.papers.odonoghue2021 import bayes_regret, figure1, figure2, heatmaps, planning_cost
 from klearning.papers.odonoghue2021.claims import Claim, markdown
 from klearning.papers.odonoghue2021.protocols import PROTOCOLS, Protocol

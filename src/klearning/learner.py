@@ -1,0 +1,316 @@
+"""Learner: any agent, step by step, in a simulator of the reader's own.
+
+    learner = Learner(KLearning(), env.observation_space, env.action_space, horizon=100)
+    action = learner.act(observation)
+    learner.observe(reward, next_observation, terminated, truncated)
+    learner.end_episode()
+
+Layers have one state more than there are observations: state 0 is where an episode is over. `terminated` leads there,
+which is a fact about the world. `truncated` does not: the episode was merely cut short, and what was seen until then
+is learnt from.
+"""
+
+import warnings
+import zlib
+from dataclasses import asdict
+from math import isfinite, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from klearning import checks
+from klearning.agents import AGENTS
+from klearning.beliefs import Belief, Beta, Episode, Prior
+from klearning.compiled import Floats, announce_compilation
+from klearning.memories import put_together, take_apart, widen
+from klearning.saving import Arrays, prior_arrays, prior_from_json, prior_to_json, read_archive, write_archive
+from klearning.simulate import Stepwise, Streams, draw_action
+from klearning.spaces import Numbering, space_from_json, space_to_json
+
+END = 0  # the state of every layer in which an episode is over
+ROOM = 16  # states to begin with where they are numbered as they come
+FAR = 6.0  # a reward this many standard deviations from a Gaussian prior's mean is worth a warning
+WAYS = ("greedy", "soft")
+
+
+class PriorWarning(UserWarning):
+    """What was seen is hardly possible under the prior."""
+
+
+class Learner:
+    """An agent that learns in a simulator. Episodes have at most ``horizon`` steps.
+
+    The ``prior`` is stationary unless one says otherwise: what is seen at one step is known of all. Observations are
+    numbered as they come if ``discover``, by default where the space has more than 10,000 points.
+    """
+
+    def __init__(
+        self,
+        agent: Stepwise,
+        observation_space: Space[Any],
+        action_space: Space[Any],
+        horizon: int,
+        *,
+        prior: Prior | None = None,
+        seed: int = 0,
+        discover: bool | None = None,
+    ) -> None:
+        for method in ("plan", "update", "exploit"):
+            if not hasattr(agent, method):
+                raise ValueError(f"agent={agent!r} has no method {method!r}: it cannot learn step by step")
+        self.agent, self.horizon, self.seed = agent, checks.whole("horizon", horizon), checks.whole("seed", seed, 0)
+        self.prior = Prior(stationary=True) if prior is None else prior
+        self.observations = Numbering("observation", observation_space, discover)
+        self.actions = Numbering("action", action_space)
+        if self.actions.discovers:
+            raise ValueError(f"action space {action_space} has too many points: give at most 10,000")
+        names = (zlib.crc32(b"learner"), zlib.crc32(type(agent).__name__.encode()))
+        self.streams = [
+            np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*names, use))) for use in range(3)
+        ]
+        self.episode = 0  # episodes finished
+        self.returns: list[float] = []
+        self.said = np.zeros(len(agent.diagnostics))
+        self.starts = np.zeros(1 + (ROOM if self.observations.discovers else self.observations.count))
+        announce_compilation()
+        self.memory: Any = agent.begin(self._belief())
+        self._new_episode()
+
+    def _belief(self) -> Belief:
+        """Before anything was seen, in layers as wide as they are now."""
+        width = len(self.starts)
+        uniform = np.full(width, 1.0 / width)
+        return Belief.empty(self.prior, [width] * self.horizon, self.actions.count, uniform, END)
+
+    def _new_episode(self) -> None:
+        self.step = 0
+        self.over = False  # nothing more can happen in this episode
+        self._waiting = False  # for what an action leads to
+        self._states, self._chosen = np.zeros(self.horizon + 1, np.int64), np.zeros(self.horizon, np.int64)
+        self._rewards = np.zeros(self.horizon)
+        self._uniforms: list[float] = []
+        self._best: Floats | None = None
+        self._warned = False
+        self._check_reward = self._check_coin if isinstance(self.prior.reward, Beta) else self._check_gaussian
+
+    @property
+    def policy(self) -> Floats:
+        """π_l(a|s) of this episode as (horizon, states, actions); state 0 is the end, others are numbered from 1."""
+        table: Floats = self.memory.policy
+        return table.T.reshape(self.horizon, -1, self.actions.count)
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """What the agent said of this episode's plan."""
+        return dict(zip(self.agent.diagnostics, self.said.tolist(), strict=True))
+
+    def act(self, observation: Any) -> Any:
+        """The action for an observation, drawn from this episode's policy."""
+        if self._waiting or self.over:
+            raise RuntimeError(self._misuse("act"))
+        l, s = self.step, self.observations.number(observation) + 1
+        if l == 0:
+            self._begin(s)
+        elif s != self._states[l]:
+            raise ValueError(f"observation={observation!r} is not the one that observe() was given last: pass that one")
+        width = len(self.starts)
+        if s < width:
+            a = draw_action(self.memory.policy, l * width + s, self._uniforms[l])
+        else:  # met in this very episode: all actions are alike
+            a = int(self._uniforms[l] * self.actions.count)
+        self._chosen[l], self._waiting = a, True
+        return self.actions.point(a)
+
+    def _begin(self, s: int) -> None:
+        """The first state of an episode is known: count it, and plan."""
+        if s < len(self.starts):
+            self.starts[s] += 1.0
+            self._set_starts()
+        self._states[0] = s
+        self._uniforms = self.streams[0].random(self.horizon).tolist()
+        self.memory = self.agent.plan(self.memory, Streams(*self.streams[1:]), self.episode, self.said)
+
+    def _set_starts(self) -> None:
+        """ρ is how often each state was the first so far."""
+        posterior = getattr(getattr(self.memory, "planning", self.memory), "posterior", None)
+        if posterior is not None:
+            posterior.model.initial[:] = self.starts / self.starts.sum()
+
+    def observe(
+        self,
+        reward: float,
+        observation: Any,
+        terminated: bool = False,
+        truncated: bool = False,
+        action: Any = None,
+    ) -> None:
+        """What the last action led to. ``action`` is what was done, where that is not what `act` said."""
+        if not self._waiting:
+            raise RuntimeError(self._misuse("observe"))
+        l = self.step
+        r = float(reward)
+        if not isfinite(r):
+            raise ValueError(f"reward={reward!r} of step {l} is not finite: fix the simulator, or clip its rewards")
+        self._check_reward(r)
+        s = END if terminated else self.observations.number(observation) + 1
+        if action is not None:
+            self._chosen[l] = self.actions.number(action)
+        self._rewards[l] = r
+        self.step = l = l + 1
+        self._states[l] = s
+        self._waiting = False
+        self.over = terminated or truncated or l == self.horizon
+
+    def end_episode(self) -> None:
+        """Learn from the episode, however it ended. Does nothing where none has begun."""
+        if self._waiting:
+            raise RuntimeError(self._misuse("end_episode"))
+        k = self.step
+        if k == 0:
+            return
+        self._make_room()
+        # the state behind the last layer is known, but of use only where layers share one table
+        seen = k + 1 if k < self.horizon or self.prior.stationary else k
+        numbers = self._states[:seen] + np.arange(seen) * len(self.starts)
+        episode = Episode(numbers, self._chosen[:k], self._rewards[:k])
+        self.memory = self.agent.update(self.memory, episode, self.episode)
+        self.returns.append(float(self._rewards[:k].sum()))
+        self.episode += 1
+        self._new_episode()
+
+    def _make_room(self) -> None:
+        """Wider tables where more states were met than there is room for; one is always left for what is to come."""
+        before, needed = len(self.starts), self.observations.count + 2
+        if not self.observations.discovers or needed <= before:
+            return
+        after = max(needed, 2 * before)
+        self.starts = np.concatenate([self.starts, np.zeros(after - before)])
+        if self._states[0] >= before:
+            self.starts[self._states[0]] += 1.0
+        self.memory = widen(self.memory, self.agent.begin(self._belief()), before, after)
+        self._set_starts()
+
+    def predict(self, observation: Any, step: int = 0, how: str = "greedy") -> Any:
+        """The action for an observation, in deployment: nothing is learnt and the episode under way is left alone.
+
+        "greedy" is best on average over what is believed so far, with no exploration; "soft" draws from the policy
+        that explores. ``step`` counts from 0; the horizon matters little far from its end.
+        """
+        checks.choice("how", how, WAYS)
+        l = checks.whole("step", step, 0)
+        if l >= self.horizon:
+            raise ValueError(f"step={step} is not below the horizon of {self.horizon}: give a smaller one")
+        width = len(self.starts)
+        s = self.observations.number(observation) + 1 if self.observations.knows(observation) else width
+        if how == "soft":
+            u = self.streams[0].random()
+            table = self.memory.policy
+            a = draw_action(table, l * width + s, u) if s < width else int(u * self.actions.count)
+        else:
+            if self._best is None:
+                self._best = self.agent.exploit(self.memory)
+            a = int(self._best[:, l * width + s].argmax()) if s < width else 0
+        return self.actions.point(a)
+
+    def _check_coin(self, r: float) -> None:
+        if not 0.0 <= r <= 1.0:
+            raise ValueError(
+                f"reward={r!r} is outside [0, 1], the range of the prior {self.prior.reward}: "
+                "scale the rewards, or use a Gaussian prior"
+            )
+
+    def _check_gaussian(self, r: float) -> None:
+        g: Any = self.prior.reward
+        if abs(r - g.mean) > FAR * sqrt(g.sd**2 + g.noise**2) and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"reward={r!r} is more than {FAR:g} standard deviations from the mean of the prior {g}: "
+                "give a prior with a larger sd, or scale the rewards",
+                PriorWarning,
+                stacklevel=3,
+            )
+
+    def _misuse(self, called: str) -> str:
+        if self._waiting:
+            return f"{called}() before observe(): say first what the last action led to"
+        if self.over:
+            return f"{called}() after the episode's end at step {self.step}: call end_episode() first"
+        return f"{called}() before act(): ask for an action first"
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file; `kl.load` goes on from there, bit for bit."""
+        if type(self.agent).__name__ not in AGENTS:
+            raise ValueError(f"agent={self.agent!r} is none of klearning's own: only those can be saved")
+        write_archive(Path(path), self._settings(), self._arrays())
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "agent": {"name": type(self.agent).__name__, **asdict(self.agent)},  # type: ignore[call-overload]
+            "observation_space": space_to_json(self.observations.space),
+            "action_space": space_to_json(self.actions.space),
+            "discover": self.observations.discovers,
+            "horizon": self.horizon,
+            "seed": self.seed,
+            "prior": prior_to_json(self.prior),
+            "episode": self.episode,
+            "step": self.step,
+            "over": bool(self.over),
+            "waiting": self._waiting,
+            "streams": [stream.bit_generator.state for stream in self.streams],
+        }
+
+    def _arrays(self) -> Arrays:
+        l, known = self.step, list(self.observations.known)
+        return {
+            **{f"memory_{i:03}": leaf for i, leaf in enumerate(take_apart(self.memory))},
+            "starts": self.starts,
+            "said": self.said,
+            "returns": np.array(self.returns, np.float64),
+            "states": self._states[: l + 1],
+            "chosen": self._chosen[: l + 1],
+            "rewards": self._rewards[:l],
+            "uniforms": np.array(self._uniforms, np.float64),
+            "observations": np.array(known, np.int64).reshape(len(known), len(self.observations.sizes)),
+            **prior_arrays(self.prior),
+        }
+
+    def _restore(self, settings: dict[str, Any], arrays: Arrays) -> None:
+        """What `_settings` and `_arrays` hold beyond what a learner is made with."""
+        l = settings["step"]
+        self.observations.remember(arrays["observations"].tolist())
+        self.starts = arrays["starts"]
+        leaves = [arrays[name] for name in sorted(arrays) if name.startswith("memory_")]
+        self.memory = put_together(self.agent.begin(self._belief()), leaves)
+        self.episode, self.step, self.over = settings["episode"], l, settings["over"]
+        self._waiting, self.said = settings["waiting"], arrays["said"]
+        self.returns, self._uniforms = arrays["returns"].tolist(), arrays["uniforms"].tolist()
+        self._states[: l + 1], self._chosen[: l + 1] = arrays["states"], arrays["chosen"]
+        self._rewards[:l] = arrays["rewards"]
+        for stream, state in zip(self.streams, settings["streams"], strict=True):
+            stream.bit_generator.state = state
+
+    def __repr__(self) -> str:
+        return f"Learner({self.agent!r}, horizon={self.horizon}, episodes={self.episode})"
+
+
+def load(path: str | Path) -> Learner:
+    """A saved learner, to go on where it was."""
+    path = Path(path)
+    settings, arrays = read_archive(path)
+    try:
+        agent = dict(settings["agent"])
+        learner = Learner(
+            AGENTS[checks.choice("agent", agent.pop("name"), AGENTS)](**agent),
+            space_from_json(settings["observation_space"]),
+            space_from_json(settings["action_space"]),
+            settings["horizon"],
+            prior=prior_from_json(settings["prior"], arrays),
+            seed=settings["seed"],
+            discover=settings["discover"],
+        )
+        learner._restore(settings, arrays)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is not what this version of klearning writes: {error}") from None
+    return learner

@@ -1,0 +1,176 @@
+"""Discrete spaces as numbers: every observation and every action of a simulator gets one.
+
+A point of `Discrete`, `MultiDiscrete`, `MultiBinary`, or a `Tuple` or `Dict` of these, is a few whole numbers, each
+below a known size. Where the product of the sizes is small the points are counted through; where it is not, or where
+one asks for it, they are numbered as they come.
+"""
+
+from collections.abc import Callable
+from operator import index
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+MOST = 10_000  # points that are counted through; spaces with more are numbered as they come
+
+Key = tuple[int, ...]
+
+
+class Numbering:
+    """Numbers for the points of a discrete space; ``field`` names it in errors."""
+
+    def __init__(self, field: str, space: spaces.Space[Any], discover: bool | None = None) -> None:
+        self.field, self.space = field, space
+        self.sizes: list[int] = []
+        self._read, self._write = _reader(field, space, self.sizes)
+        product = 1
+        for size in self.sizes:
+            product *= size
+        self.discovers = product > MOST if discover is None else discover
+        self.count = 0 if self.discovers else product  # points that have a number
+        self.known: dict[Key, int] = {}
+        if self.discovers:
+            self.number = self._number_found
+        elif isinstance(space, spaces.Discrete):
+            self._start, self.number = int(space.start), self._number_discrete
+        else:
+            self.number = self._number_mixed
+
+    number: Callable[[Any], int]
+
+    def _number_discrete(self, point: Any) -> int:
+        try:
+            k = index(point) - self._start
+        except TypeError:
+            k = -1
+        if 0 <= k < self.count:
+            return k
+        raise self._outside(point)
+
+    def _number_mixed(self, point: Any) -> int:
+        k = 0
+        for part, size in zip(self._key(point), self.sizes, strict=True):
+            k = k * size + part
+        return k
+
+    def _number_found(self, point: Any) -> int:
+        """A point that was never met gets the next number."""
+        key = self._key(point)
+        k = self.known.get(key)
+        if k is None:
+            k = self.known[key] = self.count
+            self.count += 1
+        return k
+
+    def _key(self, point: Any) -> Key:
+        try:
+            key = tuple(self._read(point))
+        except (TypeError, ValueError, KeyError, IndexError):
+            raise self._outside(point) from None
+        if len(key) != len(self.sizes) or not all(0 <= k < n for k, n in zip(key, self.sizes, strict=True)):
+            raise self._outside(point)
+        return key
+
+    def _outside(self, point: Any) -> ValueError:
+        return ValueError(f"{self.field}={point!r} is outside {self.space}: give a point of the space")
+
+    def knows(self, point: Any) -> bool:
+        """Whether a point of the space has a number already."""
+        return not self.discovers or self._key(point) in self.known
+
+    def remember(self, keys: list[list[int]]) -> None:
+        """Number these points, in their order: the first that were met."""
+        if self.discovers:
+            self.known = {tuple(key): i for i, key in enumerate(keys)}
+            self.count = len(self.known)
+
+    def point(self, number: int) -> Any:
+        """The point of a number, as the space has it."""
+        if self.discovers:
+            return self._write(list(list(self.known)[number]))
+        key = []
+        for size in reversed(self.sizes):
+            key.append(number % size)
+            number //= size
+        return self._write(key[::-1])
+
+
+Reader = Callable[[Any], list[int]]
+Writer = Callable[[list[int]], Any]  # takes what it needs off the front of the list
+
+
+def _reader(field: str, space: spaces.Space[Any], sizes: list[int]) -> tuple[Reader, Writer]:
+    """How to read a point into whole numbers from 0, and to write it from them; appends their sizes."""
+    if isinstance(space, spaces.Discrete):
+        start = int(space.start)
+        sizes.append(int(space.n))
+        return lambda x: [index(x) - start], lambda key: key.pop(0) + start
+    if isinstance(space, spaces.MultiDiscrete | spaces.MultiBinary):
+        return _array_reader(space, sizes)
+    if isinstance(space, spaces.Tuple):
+        parts = [_reader(f"{field}[{i}]", part, sizes) for i, part in enumerate(space.spaces)]
+        return (
+            lambda x: [k for (read, _), p in zip(parts, x, strict=True) for k in read(p)],
+            lambda key: tuple(write(key) for _, write in parts),
+        )
+    if isinstance(space, spaces.Dict):
+        named = {name: _reader(f"{field}[{name!r}]", part, sizes) for name, part in space.spaces.items()}
+        return (
+            lambda x: [k for name, (read, _) in named.items() for k in read(x[name])],
+            lambda key: {name: write(key) for name, (_, write) in named.items()},
+        )
+    hint = "bin it first: env = kl.Binned(env, bins=10)" if isinstance(space, spaces.Box) else "wrap the environment"
+    raise ValueError(f"{field} space {space} is not discrete: {hint}, to give Discrete, MultiDiscrete, Tuple or Dict")
+
+
+def _array_reader(space: spaces.MultiDiscrete | spaces.MultiBinary, sizes: list[int]) -> tuple[Reader, Writer]:
+    if isinstance(space, spaces.MultiDiscrete):
+        nvec, start = np.asarray(space.nvec), np.asarray(space.start)
+    else:
+        start = np.zeros(space.shape, np.int64)
+        nvec = start + 2
+    sizes += [int(n) for n in nvec.ravel()]
+
+    def read(x: Any) -> list[int]:
+        array = np.asarray(x)
+        if array.shape != nvec.shape or array.dtype.kind not in "iub":
+            raise ValueError("another shape, or no whole numbers")
+        return [int(k) for k in (array.astype(np.int64) - start).ravel()]
+
+    def write(key: list[int]) -> Any:
+        parts = [key.pop(0) for _ in range(nvec.size)]
+        return (np.array(parts, np.int64).reshape(nvec.shape) + start).astype(space.dtype)
+
+    return read, write
+
+
+def space_to_json(space: spaces.Space[Any]) -> dict[str, Any]:
+    """A discrete space as plain data."""
+    if isinstance(space, spaces.Discrete):
+        return {"kind": "Discrete", "n": int(space.n), "start": int(space.start)}
+    if isinstance(space, spaces.MultiDiscrete):
+        return {"kind": "MultiDiscrete", "nvec": space.nvec.tolist(), "start": space.start.tolist()}
+    if isinstance(space, spaces.MultiBinary):
+        return {"kind": "MultiBinary", "shape": list(space.shape)}
+    if isinstance(space, spaces.Tuple):
+        return {"kind": "Tuple", "spaces": [space_to_json(part) for part in space.spaces]}
+    if isinstance(space, spaces.Dict):
+        return {"kind": "Dict", "spaces": {name: space_to_json(part) for name, part in space.spaces.items()}}
+    raise ValueError(f"space {space} is not discrete")
+
+
+def space_from_json(data: dict[str, Any]) -> spaces.Space[Any]:
+    """The inverse of `space_to_json`."""
+    match data["kind"]:
+        case "Discrete":
+            return spaces.Discrete(data["n"], start=data["start"])
+        case "MultiDiscrete":
+            return spaces.MultiDiscrete(np.array(data["nvec"]), start=np.array(data["start"]))
+        case "MultiBinary":
+            return spaces.MultiBinary(data["shape"])
+        case "Tuple":
+            return spaces.Tuple([space_from_json(part) for part in data["spaces"]])
+        case "Dict":
+            return spaces.Dict({name: space_from_json(part) for name, part in data["spaces"].items()})
+    raise ValueError(f"space of kind {data['kind']!r} is unknown")

@@ -1,0 +1,124 @@
+"""`learn`: an agent in a Gymnasium environment, from the first episode to the last."""
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from klearning import checks
+from klearning.beliefs import Prior
+from klearning.learner import Learner
+from klearning.mdp import MDP, evaluate, optimal
+from klearning.simulate import Stepwise
+from klearning.watching import guarded
+
+
+@dataclass(frozen=True)
+class Report:
+    """One episode, as callbacks see it."""
+
+    episode: int  # 1, 2, …
+    collected: float  # the return
+    steps: int
+    terminated: bool
+    diagnostics: dict[str, float]  # what the agent said of its plan
+    value: float | None = None  # the exact value of the policy, where the model is known and this episode was evaluated
+    regret: float | None = None  # what the optimum is above that
+
+    def numbers(self) -> dict[str, float]:
+        """Everything that is a number, by name."""
+        known = {"value": self.value, "regret": self.regret}
+        rest = {name: float(x) for name, x in known.items() if x is not None}
+        return {"return": self.collected, "steps": float(self.steps), **self.diagnostics, **rest}
+
+
+Callback = Callable[[Report], Any]
+
+
+def learn(
+    agent: Stepwise | Learner,
+    env: gymnasium.Env[Any, Any],
+    *,
+    episodes: int = 1000,
+    seed: int = 0,
+    horizon: int | None = None,
+    prior: Prior | None = None,
+    callbacks: Sequence[Callback] = (),
+    evaluate_every: int = 0,
+) -> Learner:
+    """Let an agent learn in an environment; returns the `Learner`, with ``returns`` and ``predict``.
+
+    ``horizon`` is the most steps of an episode, by default that of the environment's time limit. Give a learner in
+    place of the agent to go on with it: ``episodes`` more. Episode t resets the environment with a seed made of
+    ``seed`` and t, so that what happens does not depend on where learning was interrupted. Where the environment
+    tells its transitions, every ``evaluate_every`` episodes the policy is evaluated exactly for the callbacks, which
+    are called after each episode and whose failures are warnings.
+    """
+    count, every = checks.whole("episodes", episodes), checks.whole("evaluate_every", evaluate_every, 0)
+    if isinstance(agent, Learner):
+        learner = agent
+        if horizon is not None or prior is not None:
+            raise ValueError("horizon and prior belong to the learner: give them only with an agent")
+        _check_same(learner, env)
+    else:
+        spaces = env.observation_space, env.action_space
+        learner = Learner(agent, *spaces, horizon_of(env, horizon), prior=prior, seed=seed)
+    model = _model(learner, env) if every else None
+    watchers = [guarded(callback) for callback in callbacks]
+    for _ in range(count):
+        value = regret = None
+        observation, _ = env.reset(seed=_episode_seed(seed, learner.episode))
+        terminated = False
+        while not learner.over:
+            action = learner.act(observation)
+            if model is not None and learner.step == 0 and learner.episode % every == 0:
+                value = evaluate(model[0], learner.memory.policy.T).value
+                regret = model[1] - value
+            observation, reward, terminated, truncated, _ = env.step(action)
+            learner.observe(float(reward), observation, terminated, truncated)
+        steps = learner.step
+        learner.end_episode()
+        if watchers:
+            said = learner.diagnostics
+            report = Report(learner.episode, learner.returns[-1], steps, bool(terminated), said, value, regret)
+            for watch in watchers:
+                watch(report)
+    return learner
+
+
+def horizon_of(env: gymnasium.Env[Any, Any], asked: int | None = None) -> int:
+    """The most steps of an episode: what was asked for, or the environment's time limit."""
+    if asked is not None:
+        return checks.whole("horizon", asked)
+    limit = env.spec.max_episode_steps if env.spec is not None else None
+    layer: Any = env
+    while limit is None and isinstance(layer, gymnasium.Wrapper):
+        limit = getattr(layer, "_max_episode_steps", None)
+        layer = layer.env
+    if limit is None:
+        raise ValueError(
+            f"{env} has no time limit, so an episode may never end: give horizon=..., the most steps of an episode"
+        )
+    return int(limit)
+
+
+def _check_same(learner: Learner, env: gymnasium.Env[Any, Any]) -> None:
+    for numbering, space in ((learner.observations, env.observation_space), (learner.actions, env.action_space)):
+        if numbering.space != space:
+            raise ValueError(f"{numbering.field} space {space} is not the learner's, {numbering.space}: give its own")
+
+
+def _episode_seed(seed: int, episode: int) -> int:
+    words = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(b"environment"), episode)).generate_state(1)
+    return int(words[0] >> 1)
+
+
+def _model(learner: Learner, env: gymnasium.Env[Any, Any]) -> tuple[MDP, float]:
+    """The environment's own model, and its optimal value."""
+    if learner.observations.discovers or not hasattr(env.unwrapped, "P"):
+        raise ValueError(f"evaluate_every needs a model and {env} tells none: leave it at 0")
+    mdp = MDP.from_gymnasium(env, horizon=learner.horizon)
+    return mdp, optimal(mdp).value

@@ -1,0 +1,127 @@
+"""Callbacks for `learn`: mirrors of what happens that can never fail a run.
+
+`CSVWriter` and `TensorBoardWriter` write files, `LiveView` shows a table in the terminal. Anything may be a callback:
+it is called with the `Report` of every episode.
+"""
+
+import csv
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def guarded(callback: Callable[[Any], Any]) -> Callable[[Any], None]:
+    """The callback, but its first failure is a warning and its last call."""
+    failed = False
+
+    def call(report: Any) -> None:
+        nonlocal failed
+        if failed:
+            return
+        try:
+            callback(report)
+        except Exception as error:
+            failed = True
+            warnings.warn(f"{callback!r} failed and is not called again: {error}", RuntimeWarning, stacklevel=2)
+
+    return call
+
+
+class CSVWriter:
+    """One line an episode; columns are those of the first episode, values that come later and rarely stay empty."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._columns: list[str] = []
+
+    def __call__(self, report: Any) -> None:
+        row = {"episode": report.episode, **report.numbers()}
+        if not self._columns:
+            self._columns = [*row, *(name for name in ("value", "regret") if name not in row)]
+            if not self.path.exists():
+                self._write(self._columns)
+        self._write([row.get(name, "") for name in self._columns])
+
+    def _write(self, cells: list[Any]) -> None:
+        with self.path.open("a", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerow(cells)
+
+    def __repr__(self) -> str:
+        return f"CSVWriter({str(self.path)!r})"
+
+
+class TensorBoardWriter:
+    """Scalars for TensorBoard; needs the extra ``tensorboard``."""
+
+    def __init__(self, folder: str | Path) -> None:
+        try:
+            from tensorboardX import SummaryWriter
+        except ImportError:
+            raise ImportError("TensorBoardWriter needs tensorboardX: pip install 'klearning[tensorboard]'") from None
+        self.folder = Path(folder)
+        self._writer = SummaryWriter(str(folder))
+
+    def __call__(self, report: Any) -> None:
+        for name, value in report.numbers().items():
+            self._writer.add_scalar(name, value, report.episode)
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def __repr__(self) -> str:
+        return f"TensorBoardWriter({str(self.folder)!r})"
+
+
+class LiveView:
+    """A table in the terminal that follows learning: use as ``with LiveView() as view: learn(..., callbacks=[view])``.
+
+    Shows the last episode, and the mean over the last hundred: return, steps, what the agent says (K-learning:
+    temperature, bound and gap) and the regret, where ``evaluate_every`` lets it be known.
+    """
+
+    WINDOW = 100
+
+    def __init__(self, per_second: float = 4.0) -> None:
+        from rich.live import Live
+
+        self._live = Live(auto_refresh=False, transient=False)
+        self._pause, self._shown = 1.0 / per_second, 0.0
+        self._recent: list[dict[str, float]] = []
+        self._last: Any = None
+        self._began = time.monotonic()
+
+    def __enter__(self) -> "LiveView":
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._last is not None:
+            self._live.update(self.table(), refresh=True)
+        self._live.stop()
+
+    def __call__(self, report: Any) -> None:
+        self._last = report
+        self._recent = [*self._recent[1 - self.WINDOW :], report.numbers()]
+        now = time.monotonic()
+        if now - self._shown > self._pause:
+            self._shown = now
+            self._live.update(self.table(), refresh=True)
+
+    def table(self) -> Any:
+        """What is shown."""
+        from rich.table import Table
+
+        rate = self._last.episode / max(time.monotonic() - self._began, 1e-9)
+        table = Table(title=f"episode {self._last.episode:,}   ({rate:,.0f}/s)")
+        for heading in ("", "last episode", f"mean of {len(self._recent)}"):
+            table.add_column(heading, justify="right" if heading else "left")
+        names = list(dict.fromkeys(name for row in self._recent for name in row))
+        for name in names:
+            values = [row[name] for row in self._recent if name in row]
+            table.add_row(name, f"{values[-1]:.4g}", f"{sum(values) / len(values):.4g}")
+        return table
+
+    def __repr__(self) -> str:
+        return "LiveView()"
