@@ -26,7 +26,7 @@ from klearning.mdp import MDP, Solution, evaluate, optimal
 from klearning.simulate import Agent, Runs, run
 from klearning.temperature import Plan, Schedule, schedule, solve
 from klearning.version import __version__
-from klearning.worlds import bandit, deep_sea, random_mdp, river_swim
+from klearning.worlds import admission_queue, bandit, deep_sea, dose_finding, inventory, random_mdp, river_swim
 
 __all__ = [
     "BEB",
@@ -57,10 +57,13 @@ __all__ = [
     "SoftQLearning",
     "Solution",
     "__version__",
+    "admission_queue",
     "bandit",
     "check_agent",
     "deep_sea",
+    "dose_finding",
     "evaluate",
+    "inventory",
     "optimal",
     "random_mdp",
     "river_swim",
