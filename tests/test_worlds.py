@@ -139,7 +139,7 @@ def test_docstrings_state_the_numbers(name):
 @pytest.mark.parametrize("name", DEFAULTS)
 def test_told_stories_pay_the_optimum(name):
     """4000 tellings by dice, off by 5 standard errors: 6e-7 by chance, for each of three worlds."""
-    make, tell, horizon, starts, stated = DEFAULTS[name]
+    make, tell, horizon, starts, _ = DEFAULTS[name]
     (story, actions), rng = tell(), np.random.default_rng(11)
     _, worth = stories.best(story, actions, horizon)
     rules = {}
@@ -161,7 +161,7 @@ def test_told_stories_pay_the_optimum(name):
 def test_one_day_is_the_newsvendors(shop):
     """The least S with P(D ≤ S) ≥ (p − c)/(p + h − v), below the capacity; without a fixed cost."""
     world = kl.inventory(**{**shop, "horizon": 1, "fixed_cost": 0.0})
-    story, orders = stories.inventory_story(**{**shop, "horizon": 1, "fixed_cost": 0.0})
+    story, _ = stories.inventory_story(**{**shop, "horizon": 1, "fixed_cost": 0.0})
     capacity = shop["capacity"]
     over = shop["price"] + shop["holding_cost"] - shop["salvage"]
     ratio = (shop["price"] - shop["unit_cost"]) / over if over > 1e-9 else 0.0
@@ -173,7 +173,6 @@ def test_one_day_is_the_newsvendors(shop):
     for stock in range(capacity + 1):
         order = max(level - stock, 0)
         assert Q[stock, order] >= Q[stock].max() - 1e-8
-    assert list(orders) == list(range(capacity + 1))
 
 
 def test_the_newsvendor_by_hand():
@@ -187,32 +186,25 @@ def test_the_newsvendor_by_hand():
     assert kl.optimal(dearer).policy[0].argmax(axis=1).tolist()[:3] == [2, 0, 0]
 
 
+def is_optimal(Q, s, S):
+    """Whether ordering up to S below a stock of s, and nothing from s on, loses nothing anywhere."""
+    return all(Q[x, S - x if x < s else 0] >= Q[x].max() - 1e-10 for x in range(len(Q)))
+
+
 @modest
 @given(shops(fixed_cost=st.just(0.0)))
 def test_without_a_fixed_cost_a_base_stock_is_optimal(shop):
     """From every stock below it, order up to one and the same level; above it, nothing."""
-    capacity = shop["capacity"]
     for Q in kl.optimal(kl.inventory(**shop)).q_values:
-        good = [
-            {min(x + a, capacity) for a in range(capacity + 1) if Q[x, a] >= Q[x].max() - 1e-10}
-            for x in range(capacity + 1)
-        ]
-        assert any(all(max(level, x) in good[x] for x in range(capacity + 1)) for level in range(capacity + 1))
+        assert any(is_optimal(Q, level, level) for level in range(shop["capacity"] + 1))
 
 
 @modest
 @given(shops())
 def test_with_a_fixed_cost_an_s_S_rule_is_optimal(shop):
     """There are s ≤ S such that below s ordering up to S is optimal, and from s on ordering nothing."""
-    capacity = shop["capacity"]
-    stocks = range(capacity + 1)
     for Q in kl.optimal(kl.inventory(**shop)).q_values:
-        loss = Q.max(axis=1, keepdims=True) - Q
-
-        def holds(s, S):
-            return all(loss[x, S - x if x < s else 0] <= 1e-10 for x in stocks)
-
-        assert any(holds(s, S) for S in stocks for s in range(S + 1))
+        assert any(is_optimal(Q, s, S) for S in range(shop["capacity"] + 1) for s in range(S + 1))
 
 
 def s_S_of(Q):
@@ -328,9 +320,9 @@ WRONG = {
     "salvage": (lambda: kl.inventory(salvage=0.2), "salvage=0.2 .*at most 0.1"),
     "demand": (lambda: kl.inventory(demand=-1.0), "demand=-1.0"),
     "demand law": (lambda: kl.inventory(demand=[0.5, 0.4]), "demand sums to 0.9"),
-    "price": (lambda: kl.inventory(price="free"), "price='free' is not a number"),
+    "price": (lambda: kl.inventory(price=float("inf")), "price=inf is out of range"),
     "fixed cost": (lambda: kl.inventory(fixed_cost=-0.1), "fixed_cost=-0.1"),
-    "shop noise": (lambda: kl.inventory(noise="bernoulli"), "noise='bernoulli'"),
+    "shop noise": (lambda: kl.inventory(noise=-0.1), "noise=-0.1"),
     "buffer": (lambda: kl.admission_queue(0), "buffer=0"),
     "arrival": (lambda: kl.admission_queue(arrival=1.1), "arrival=1.1"),
     "speeds": (lambda: kl.admission_queue(slow=0.8, fast=0.7), "fast=0.7 .*at least 0.8"),

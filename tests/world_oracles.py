@@ -114,12 +114,9 @@ def told(story, rule, horizon, state, rng):
     total = 0.0
     for step in range(horizon):
         events = story(step, state, rule(step, state))
-        pick = rng.random()
-        for chance, money, after in events:
-            pick -= chance
-            if pick < 0:
-                break
-        total, state = total + money, after
+        law = [chance for chance, _, _ in events]
+        _, money, state = events[rng.choice(len(events), p=law)]
+        total += money
     return total
 
 

@@ -26,9 +26,9 @@ def dose_finding(
     """A patient is dosed at each visit: more of the drug fights the disease, and poisons.
 
     State stage · ``grades`` + grade: the disease's stage, 0 (no sign of it) to ``stages`` − 1, and the grade of
-    toxicity, 0 to ``grades`` − 1, the last of which is dose-limiting; the last state of all is death. Action: one of ``doses`` equal steps from
-    nothing to the full dose, x in [0, 1]; at the dose-limiting grade nothing is given, whatever was ordered. Until the
-    next visit, and independently of each other,
+    toxicity, 0 to ``grades`` − 1, the last of which is dose-limiting; the last state of all is death. Action: one of
+    ``doses`` equal steps from nothing to the full dose, x in [0, 1]; at the dose-limiting grade nothing is given,
+    whatever was ordered. Until the next visit, and independently of each other,
 
     - the disease goes down a stage with chance efficacy · (1 − resistance)^(visits past) · (half_dose + 1) x /
       (half_dose + x), an Emax curve that wears off; else it goes up a stage with chance ``progression``, and
@@ -37,10 +37,10 @@ def dose_finding(
       phase I trials; else it goes down a grade with chance ``recovery``.
 
     Each visit costs ``burden`` · grade/(grades − 1). After the last one the outcome is scored between 0 and 1,
-    (1 − harm) · (1 − stage/(stages − 1)) + harm · (1 − grade/(grades − 1)), and death 0. A patient begins without toxicity, at any
-    stage but 0. Layers differ, since resistance grows and the outcome is scored once.
+    (1 − harm) · (1 − stage/(stages − 1)) + harm · (1 − grade/(grades − 1)), and death 0. A patient begins without
+    toxicity, at any stage but 0. Layers differ, since resistance grows and the outcome is scored once.
 
-    The optimum adapts: the worse the disease the more it gives, the higher the grade the less. With the defaults it
+    The optimum adapts: with the defaults it gives no less the later the stage and no more the higher the grade, and
     is worth 0.7199; of the doses that never change, two thirds of the full one is best, with 0.6457.
 
     Rewards are expectations with Gaussian ``noise``. With the defaults means lie in [-0.02, 0.95] and the values of
@@ -49,15 +49,13 @@ def dose_finding(
     visits, doses = checks.whole("visits", visits), checks.whole("doses", doses, 2)
     stages, grades = checks.whole("stages", stages, 2), checks.whole("grades", grades, 2)
     wears_off = checks.number("resistance", resistance, 0.0, 1.0)
-    progression, recovery = (
-        checks.number("progression", progression, 0.0, 1.0), checks.number("recovery", recovery, 0.0, 1.0),
-    )  # fmt: skip
+    relapse, heals = checks.number("progression", progression, 0.0, 1.0), checks.number("recovery", recovery, 0.0, 1.0)
     burden, harm = checks.number("burden", burden, 0.0), checks.number("harm", harm, 0.0, 1.0)
     cures, poisons = response_chances(doses, efficacy, half_dose), toxicity_chances(doses, toxic_dose, steepness)
-    toxicity = steps(grades, up=poisons, down=recovery)
+    toxicity = steps(grades, up=poisons, down=heals)
     courses = []
     for past in range(visits):
-        health = steps(stages + 1, up=cures * (1.0 - wears_off) ** past, down=progression)
+        health = steps(stages + 1, up=cures * (1.0 - wears_off) ** past, down=relapse)
         courses.append(together(health[:0:-1, :, ::-1], toxicity))  # stages are numbered against health
     share = np.tile(np.arange(grades) / (grades - 1), stages)
     ill = np.repeat(np.arange(stages) / (stages - 1), grades)
