@@ -20,8 +20,8 @@ SOURCES = {
     "river_swim": "Strehl and Littman (2008), An analysis of model-based interval estimation for MDPs",
     "bandit": "the paper's own example of a certainty equivalent",
     "random_mdp": "drawn from the agent's own prior, so that Bayes regret is meaningful",
-    "inventory": "Arrow, Harris and Marschak (1951), Optimal inventory policy; Szepesvári (2010), Algorithms for RL",
-    "admission_queue": "Naor (1969), The regulation of queue size by levying tolls; Koole (2006), Monotonicity",
+    "inventory": "Arrow, Harris and Marschak (1951), Optimal inventory policy; Scarf (1960), for the (s, S) rules",
+    "admission_queue": "Naor (1969), The regulation of queue size by levying tolls; Stidham (1985), for the thresholds",
     "dose_finding": "after Zhao, Kosorok and Zeng (2009), Reinforcement learning design for cancer clinical trials",
 }
 

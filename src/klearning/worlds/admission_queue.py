@@ -34,7 +34,7 @@ def admission_queue(
 
     Rewards are a step's expectation with Gaussian ``noise``: a service shows in the state alone. With the defaults
     means lie in [-0.25, 0.40], the values of a layer span at most 0.80 and the optimum is 4.1081. The default prior
-    fits; N(0.2, 0.3²) is closer, with a Dirichlet of mass 1.
+    fits; N(0, 0.3²) is closer, with a Dirichlet of mass 1.
     """
     buffer = checks.whole("buffer", buffer)
     horizon = checks.whole("horizon", horizon)
