@@ -69,7 +69,7 @@ def test_snippets_print_what_their_comments_say(snippet, capsys):
 
 def test_the_snippet_of_the_table_runs(capsys):
     exec(SNIPPETS[3].replace("episodes=2000", "episodes=200").replace("seeds=10", "seeds=2"), {})
-    assert len(capsys.readouterr().out.splitlines()) == 18
+    assert len(capsys.readouterr().out.splitlines()) == 27
 
 
 @pytest.mark.parametrize("make", PRACTICE, ids=lambda make: make.__name__)
