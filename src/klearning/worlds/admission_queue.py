@@ -20,12 +20,12 @@ def admission_queue(
     fast_cost: float = 0.25,
     noise: float = 0.05,
 ) -> MDP:
-    """Whom to let in and how fast to serve: a customer brings a fee when served, and costs while he waits.
+    """Whom to let in and how fast to serve: a customer brings a fee when served, and costs while waiting.
 
     State 2n + z: n of at most ``buffer`` customers are inside, and one is at the door (z = 1) or none is. Action
     2·admit + speed: 0 refuse and serve slowly, 1 refuse and serve fast, 2 admit and serve slowly, 3 admit and serve
-    fast. Whoever is at the door is let in, if there is room, or is gone for good. Then m are inside, each costs
-    ``holding_cost``; one of them, if there is one, is served with chance ``slow`` or ``fast``, pays ``fee`` and
+    fast. Whoever is at the door is inside now, if admitted and if there is room, or gone for good. Of the m inside each
+    costs ``holding_cost``; one of them, if there is one, is served with chance ``slow`` or ``fast``, pays ``fee`` and
     leaves. Fast costs ``fast_cost`` a step, whether there is anyone to serve or not. The next customer comes to the
     door with chance ``arrival``, at the first step too, when nobody is inside. Who is inside at the end pays nothing.
 
