@@ -29,7 +29,7 @@ from klearning.temperature import Plan, Schedule, schedule, solve
 from klearning.training import Report, learn
 from klearning.version import __version__
 from klearning.watching import CSVWriter, LiveView, TensorBoardWriter
-from klearning.worlds import bandit, deep_sea, random_mdp, river_swim
+from klearning.worlds import admission_queue, bandit, deep_sea, dose_finding, inventory, random_mdp, river_swim
 
 __all__ = [
     "BEB",
@@ -66,10 +66,13 @@ __all__ = [
     "Solution",
     "TensorBoardWriter",
     "__version__",
+    "admission_queue",
     "bandit",
     "check_agent",
     "deep_sea",
+    "dose_finding",
     "evaluate",
+    "inventory",
     "learn",
     "load",
     "optimal",
