@@ -13,8 +13,9 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 # each module may import those to its left
 ORDER = (
-    "version", "compiled", "elementary", "rows", "checks", "bellman", "tiling", "importing", "mdp", "beliefs", "bonuses",
-    "temperature", "cone", "regret", "worlds", "simulate", "contract", "agents", "experiments", "figures", "papers", "__init__", "cli",
+    "version", "compiled", "elementary", "rows", "checks", "bellman", "tiling", "importing", "mdp", "beliefs",
+    "bonuses", "temperature", "cone", "regret", "worlds", "walking", "environments", "binning", "dm", "benchmarks",
+    "simulate", "contract", "agents", "experiments", "figures", "papers", "__init__", "cli",
 )  # fmt: skip
 
 

@@ -20,13 +20,17 @@ from klearning.agents import (
     SoftQLearning,
 )
 from klearning.beliefs import Belief, Beta, Dirichlet, Episode, Gaussian, Known, Prior
+from klearning.binning import Binned
 from klearning.cone import solve_cone
 from klearning.contract import BrokenContract, check_agent
+from klearning.environments import WorldEnv, register_environments
 from klearning.mdp import MDP, Solution, evaluate, optimal
 from klearning.simulate import Agent, Runs, run
 from klearning.temperature import Plan, Schedule, schedule, solve
 from klearning.version import __version__
 from klearning.worlds import bandit, deep_sea, random_mdp, river_swim
+
+register_environments()
 
 __all__ = [
     "BEB",
@@ -40,6 +44,7 @@ __all__ = [
     "Agent",
     "Belief",
     "Beta",
+    "Binned",
     "BrokenContract",
     "Dirichlet",
     "Episode",
@@ -56,6 +61,7 @@ __all__ = [
     "Schedule",
     "SoftQLearning",
     "Solution",
+    "WorldEnv",
     "__version__",
     "bandit",
     "check_agent",

@@ -89,7 +89,8 @@ def _columns(rows: list[list[Any]]) -> tuple[Any, ...]:
     flat = [outcome for row in rows for outcomes in row for outcome in outcomes]
     for (action, state), outcome in zip(where, flat):
         if len(outcome) != 4:
-            raise ValueError(f"P[{state}][{action}] holds {outcome!r}: give (probability, next state, reward, terminated)")
+            form = "(probability, next state, reward, terminated)"
+            raise ValueError(f"P[{state}][{action}] holds {outcome!r}: give {form}")
     p, y, r, over = (np.array([outcome[i] for outcome in flat]) for i in range(4))
     a, s = np.array(where, np.int64).reshape(-1, 2).T
     _check_outcomes(rows, a, s, p, y, r)
