@@ -120,7 +120,7 @@ def test_steps_follow_the_mdp(setting):
                 moves[s, a, obs + (mdp.layers[l + 1] if within else 0)] += 1
 
     def near(count, n, p):
-        assert (np.abs(count - n * p) <= 5.5 * np.sqrt(n * p * (1 - p)) + 3 * (0 < p) * (p < 1) + 1e-9).all()
+        assert (np.abs(count - n * p) <= 5.5 * np.sqrt(n * p * (1 - p)) + 3 * (p > 0) * (p < 1) + 1e-9).all()
 
     near(starts, 3000, mdp.initial)
     for l, P in enumerate(mdp.transitions):
