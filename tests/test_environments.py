@@ -1,9 +1,12 @@
 """Our worlds as Gymnasium and dm_env environments: the interfaces' own checks, and the law of the MDP behind them."""
 
+import re
 import subprocess
 import sys
 import unittest
 import warnings
+from pathlib import Path
+from types import SimpleNamespace
 
 import dm_env
 import gymnasium as gym
@@ -15,7 +18,7 @@ from gymnasium.utils.env_checker import check_env
 import klearning as kl
 from klearning.dm import DmWorld
 from klearning.environments import BENCHMARKS, WorldEnv, environment_id
-from klearning.walking import is_stationary
+from klearning.walking import Walk, is_stationary
 from klearning.worlds import WORLDS
 from tests.oracles import assert_close
 
@@ -159,6 +162,22 @@ def test_exported_and_imported_again(setting):
     assert kl.optimal(back).value == pytest.approx(kl.optimal(there).value, abs=1e-12)
 
 
+@pytest.mark.parametrize("setting", [s for s in SETTINGS if "river" not in s])
+def test_what_is_exported_ends_by_itself(setting):
+    """Where observations say which layer it is, more time than the world has is worth nothing."""
+    name, options, _ = SETTINGS[setting]
+    env = gym.make(name, **options)
+    longer = kl.MDP.from_gymnasium(env, env.unwrapped.horizon + 3)
+    assert kl.optimal(longer).value == pytest.approx(kl.optimal(env.unwrapped.mdp).value, abs=1e-12)
+
+
+def test_no_episode_begins_where_none_can():
+    walk = Walk(kl.MDP.from_layers([[[0.0], [0.0], [0.0]]], [], [0.0, 1.0, 0.0]))
+    for u in (0.0, 0.5, np.nextafter(1.0, 0.0)):
+        walk.begin(SimpleNamespace(random=lambda u=u: u))
+        assert walk.state == 1
+
+
 def test_layers_of_different_models_have_no_model_within_them():
     env = WorldEnv(kl.deep_sea(4), numbering="within")
     check = env.reset(seed=0)[0], env.step(1)[0], env.step(1)[0]
@@ -267,9 +286,26 @@ def test_dm_regret_is_that_of_the_means():
     assert dm.bsuite_num_episodes == 10_000
 
 
+def test_without_dm_env_the_rest_works_and_the_error_says_what_to_install():
+    code = (
+        "import sys; sys.modules['dm_env'] = None; import klearning, klearning.benchmarks.bsuite_environments\n"
+        "try: import klearning.dm\nexcept ImportError as e: print(e)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "pip install 'klearning[bsuite]'" in done.stdout, done.stderr
+
+
 def test_dm_specs():
     dm = DmWorld(kl.river_swim(), one_hot=True)
     assert isinstance(dm.action_spec(), specs.DiscreteArray)
     assert dm.observation_spec().shape == (6,)
     assert_close([dm.reset().observation], [[1, 0, 0, 0, 0, 0]])
     assert isinstance(dm, dm_env.Environment)
+
+
+def test_the_snippets_of_the_docs(capsys):
+    page = (Path(__file__).parents[1] / "docs" / "environments.md").read_text()
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", page, re.S):
+        exec(block, names)
+    assert capsys.readouterr().out.startswith("0.7442")  # the value that its comment promises

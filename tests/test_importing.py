@@ -119,6 +119,7 @@ def test_any_table_is_what_it_says(states, actions, horizon, seed):
     assert_close(kl.optimal(mdp).values, oracles.optimal_values([r] * horizon, [T] * (horizon - 1))[0])
     distinct = [len(np.unique(mdp.rows.succ[f : f + n])) for f, n in zip(mdp.rows.start.flat, mdp.rows.length.flat)]
     assert distinct == mdp.rows.length.ravel().tolist()  # successors listed twice are one
+    assert mdp.rows.length[:, : (1 + states) * (horizon - 1)].sum() == (horizon - 1) * (T > 0).sum()  # no zeros
 
 
 @modest
