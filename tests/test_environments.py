@@ -102,8 +102,8 @@ def test_episodes_take_the_horizon_and_end_terminated(setting):
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_steps_follow_the_mdp(setting):
     """3,000 episodes of uniform actions: counts of moves and sums of rewards of every (state, action), within 5.5 true
-    standard deviations, and 3 more where they are counts, which are not Gaussian when rare. 4e-8 each by chance, at most
-    some 400 of them: 2e-5 in all."""
+    standard deviations, and 3 more where they are counts, which are not Gaussian when rare. 4e-8 each by chance, some
+    400 of them at most: 2e-5 in all."""
     name, options, within = SETTINGS[setting]
     env = gym.make(name, **options).unwrapped
     mdp, rng = env.mdp, np.random.default_rng(5)
