@@ -13,9 +13,10 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 # each module may import those to its left
 ORDER = (
-    "version", "compiled", "elementary", "rows", "checks", "bellman", "mdp", "beliefs", "bonuses", "temperature",
-    "cone", "regret", "worlds", "simulate", "contract", "agents", "memories", "files", "spaces", "saving", "learner",
-    "watching", "training", "experiments", "figures", "papers", "__init__", "cli",
+    "version", "compiled", "elementary", "rows", "checks", "bellman", "tiling", "importing", "mdp", "beliefs",
+    "bonuses", "temperature", "cone", "regret", "worlds", "walking", "environments", "binning", "dm", "simulate",
+    "contract", "agents", "memories", "files", "spaces", "saving", "learner", "watching", "training", "benchmarks",
+    "experiments", "figures", "papers", "__init__", "cli",
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from klearning import checks
 from klearning.beliefs import Prior
+from klearning.importing import read_horizon
 from klearning.learner import Learner
 from klearning.mdp import MDP, evaluate, optimal
 from klearning.simulate import Stepwise
@@ -65,7 +66,7 @@ def learn(
         _check_same(learner, env)
     else:
         spaces = env.observation_space, env.action_space
-        learner = Learner(agent, *spaces, horizon_of(env, horizon), prior=prior, seed=seed)
+        learner = Learner(agent, *spaces, read_horizon(env, horizon), prior=prior, seed=seed)
     model = _model(learner, env) if every else None
     watchers = [guarded(callback) for callback in callbacks]
     for _ in range(count):
@@ -87,22 +88,6 @@ def learn(
             for watch in watchers:
                 watch(report)
     return learner
-
-
-def horizon_of(env: gymnasium.Env[Any, Any], asked: int | None = None) -> int:
-    """The most steps of an episode: what was asked for, or the environment's time limit."""
-    if asked is not None:
-        return checks.whole("horizon", asked)
-    limit = env.spec.max_episode_steps if env.spec is not None else None
-    layer: Any = env
-    while limit is None and isinstance(layer, gymnasium.Wrapper):
-        limit = getattr(layer, "_max_episode_steps", None)
-        layer = layer.env
-    if limit is None:
-        raise ValueError(
-            f"{env} has no time limit, so an episode may never end: give horizon=..., the most steps of an episode"
-        )
-    return int(limit)
 
 
 def _check_same(learner: Learner, env: gymnasium.Env[Any, Any]) -> None:
