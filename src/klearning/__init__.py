@@ -25,6 +25,7 @@ from klearning.contract import BrokenContract, check_agent
 from klearning.mdp import MDP, Solution, evaluate, optimal
 from klearning.simulate import Agent, Runs, run
 from klearning.temperature import Plan, Schedule, schedule, solve
+from klearning.theory import regret_bound
 from klearning.version import __version__
 from klearning.worlds import bandit, deep_sea, random_mdp, river_swim
 
@@ -63,6 +64,7 @@ __all__ = [
     "evaluate",
     "optimal",
     "random_mdp",
+    "regret_bound",
     "river_swim",
     "run",
     "schedule",
