@@ -46,7 +46,7 @@ def regret_bound(mdp_or_sizes: Any, episodes: ArrayLike, noise: float | None = N
 
 
 def lower_bound(mdp_or_sizes: Any, episodes: ArrayLike) -> Any:
-    """√(L S A T): the order, without its constant, of the least regret that any algorithm can promise (Jin et al., 2018)."""
+    """√(L S A T): the order, without its constant, of the least regret that any algorithm can promise (Jin et al.)."""
     L, S, A = sizes_of(mdp_or_sizes)
     bound = np.sqrt(L * S * A * L * _episodes(episodes))
     return float(bound) if bound.ndim == 0 else bound
