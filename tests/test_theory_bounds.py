@@ -50,7 +50,7 @@ def test_the_enumeration_of_counts_is_that_of_paths(seed, arms, pulls, form):
 
 @pytest.mark.parametrize("arms", [1, 2, 3])
 def test_long_runs_of_the_worst_process(arms):
-    """Round robin, or one arm alone. As printed the lemma is false for one arm at every N ≥ 2, by γ = 0.577 in the end."""
+    """Round robin, or one arm alone. As printed it is false for one arm at every N ≥ 2, by γ = 0.577 in the end."""
     for pulls in (1, 10, 200):
         for chances in (greedy_for_the_sum, lambda counts: np.eye(len(counts))[0]):
             for form in ("visits+1", "2+log N"):

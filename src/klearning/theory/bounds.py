@@ -65,9 +65,8 @@ def breaks_assumption(prior: Prior, mdp: MDP | None = None) -> list[str]:
     if not isinstance(prior.reward, Beta):
         reasons.append("a Gaussian prior of mean rewards is unbounded: Assumption 1 has them in [0, 1]")
         if prior.reward.sd > prior.reward.noise:
-            reasons.append(
-                f"sd={prior.reward.sd} above noise={prior.reward.noise}: the printed bonus is too small at n = 0"
-            )
+            wide = f"sd={prior.reward.sd} above noise={prior.reward.noise}"
+            reasons.append(f"{wide}: the printed bonus is too small before the first visit")
     if mdp is not None and (mdp.reward.min() < 0.0 or mdp.reward.max() > 1.0):
         low, high = float(mdp.reward.min()), float(mdp.reward.max())
         reasons.append(f"mean rewards of {mdp.name} lie in [{low:g}, {high:g}]: Assumption 1 has them in [0, 1]")
