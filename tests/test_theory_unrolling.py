@@ -134,8 +134,8 @@ def test_phi_bounds_the_regret_of_an_episode(example, tau):
 def test_the_sum_of_phi_stays_below_the_bound_of_the_theorem(temperature):
     """l-delta_unroll and t-kl_mdp on 20 worlds from the prior, N = 1..25: regret ≤ ΣΦ ≤ bound.
 
-    The bound is at least 2.5 times the mean of ΣΦ, of which one standard error is below 0.7%, and the mean regret at most
-    a fifth of it, with a standard error below 1.5%: a false alarm is fifty errors away.
+    The bound is at least 2.5 times the mean of ΣΦ, of which one standard error is below 0.7%, and the mean regret at
+    most a fifth of it, with a standard error below 1.5%: a false alarm is fifty errors away.
     """
     widths, actions, N, worlds = [1, 2, 2], 2, 25, 20
     prior = kl.Prior(kl.Beta(), kl.Dirichlet(1.0))
