@@ -28,7 +28,7 @@ from klearning.theory.cumulants import (
     reward_bound,
     reward_cumulants,
 )
-from klearning.theory.dirichlet import Dominance, dominance, gaussian_over_beta, widest_coin
+from klearning.theory.dirichlet import Dominance, beta_over_dirichlet, dominance, gaussian_over_beta, widest_coin
 from klearning.theory.duality import (
     Episodes,
     Saddle,
@@ -67,6 +67,7 @@ __all__ = [
     "Saddle",
     "bellman_inequality",
     "beta_cumulant",
+    "beta_over_dirichlet",
     "big_delta",
     "breaks_assumption",
     "certainty_equivalents",

@@ -8,7 +8,7 @@ E(X − k)₊ ≥ E(Y − k)₊ for every k. With Y = Σ_i A_i b_i, A ~ Dirichle
        ≤  N(μ, span b² / m)                                                   (l-ian, for all of them)
 """
 
-from math import erf, exp, lgamma, pi, sqrt
+from math import exp, lgamma, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from klearning import checks
 from klearning.compiled import Floats
 from klearning.theory.cumulants import beta_cumulant, dirichlet_cumulant
 from klearning.theory.inequality import Inequality
-from klearning.theory.quadrature import gauss_beta
+from klearning.theory.quadrature import gauss_beta, gauss_dirichlet
 
 
 class Dominance(NamedTuple):
@@ -58,36 +58,65 @@ def gaussian_over_beta(heads: float, tails: float, levels: ArrayLike) -> Inequal
 
     Y ~ Beta(heads, tails) of mass m, and X ~ N(mean, 1/m).
     """
-    m = heads + tails
-    k = checks.array("levels", levels, (None,))
-    lower = np.array([beta_stop_loss(heads, tails, float(x)) for x in k])
-    return Inequality(lower, np.array([normal_stop_loss(heads / m, 1.0 / m, float(x)) for x in k]))
+    k, m = checks.array("levels", levels, (None,)), heads + tails
+    return Inequality(beta_stop_loss(heads, tails, k), normal_stop_loss(heads / m, 1.0 / m, k))
 
 
-def beta_stop_loss(heads: float, tails: float, k: float, nodes: int = 80) -> float:
-    """E(Y − k)₊ for Y ~ Beta(heads, tails).
+def beta_over_dirichlet(alpha: ArrayLike, b: ArrayLike, levels: ArrayLike, nodes: int = 30) -> Inequality:
+    """Under l-ian: E(Y − k)₊ of a row is at most that of the Beta of its mean and mass, moved to [min b, max b].
 
-    With Y = k + (1−k)u the integrand is (k + (1−k)u)^(heads−1) against the Beta(2, tails) weight of u: smooth for
-    k > 0, and close to exact unless k is below about 1e-3.
+    The last break of the stick is exact and the others are on ``nodes`` points: right to some 3e-4 of the span with 30.
     """
-    mean = heads / (heads + tails)
-    if k <= 0.0 or k >= 1.0:
-        return max(mean - k, 0.0) if k <= 0.0 else 0.0
+    weights, values = checks.counts("alpha", alpha, (None,)), checks.array("b", b, (None,))
+    weights, values = weights[weights > 0], values[weights > 0]
+    k, m, low, span = checks.array("levels", levels, (None,)), weights.sum(), values.min(), np.ptp(values)
+    if len(weights) < 2 or span == 0.0:
+        sure = np.maximum(values[0] - k, 0.0)
+        return Inequality(sure, sure)
+    p = (weights @ values / m - low) / span
+    upper = span * beta_stop_loss(m * p, m * (1.0 - p), (k - low) / span)
+    return Inequality(_dirichlet_stop_loss(weights, values, k, nodes), upper)
+
+
+def _dirichlet_stop_loss(alpha: Floats, b: Floats, k: Floats, nodes: int) -> Floats:
+    """E(Σ A_i b_i − k)₊: the last two entries as one, of mass ``left``, which a Beta splits between them."""
+    order = np.argsort(b)
+    alpha, b = alpha[order], b[order]
+    rows, weights = gauss_dirichlet(np.append(alpha[:-2], alpha[-2:].sum()), nodes)
+    left, base = rows[:, -1:], rows[:, :-1] @ b[:-2] + rows[:, -1] * b[-2]
+    step = left * (b[-1] - b[-2])
+    over = k - base[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):  # no step: nothing is left to split
+        split = step * beta_stop_loss(alpha[-1], alpha[-2], over / step)
+    losses: Floats = weights @ np.where(step > 0, split, np.maximum(-over, 0.0))
+    return losses
+
+
+def beta_stop_loss(heads: float, tails: float, k: ArrayLike, nodes: int = 60) -> Floats:
+    """E(Y − k)₊ for Y ~ Beta(heads, tails), from the side of k on which the integrand is smooth."""
+    level, mean = np.asarray(k, np.float64), heads / (heads + tails)
+    above = _upper_stop_loss(heads, tails, np.clip(level, 0.5, 1.0), nodes)
+    below = mean - level + _upper_stop_loss(tails, heads, np.clip(1.0 - level, 0.5, 1.0), nodes)
+    loss: Floats = np.where(level >= 0.5, above, np.where(level > 0.0, below, mean - level))[()]
+    return loss
+
+
+def _upper_stop_loss(heads: float, tails: float, k: Floats, nodes: int) -> Floats:
+    """For k ≥ ½. With Y = k + (1−k)u, u has the density of a Beta(2, tails) times (k + (1−k)u)^(heads−1)."""
     u, w = gauss_beta(2.0, tails, nodes)
-    # E over the rule of Beta(2, tails) has density tails (tails+1) u (1−u)^(tails−1)
-    integral = float(w @ (k + (1.0 - k) * u) ** (heads - 1.0)) / (tails * (tails + 1.0))
-    return (1.0 - k) ** (tails + 1.0) * integral * _one_over_beta_function(heads, tails)
+    scale = exp(lgamma(heads + tails) - lgamma(heads) - lgamma(tails)) / (tails * (tails + 1.0))
+    loss: Floats = (
+        scale * (1.0 - k) ** (tails + 1.0) * ((k + np.multiply.outer(u, 1.0 - k)) ** (heads - 1.0)).T.dot(w).T
+    )
+    return loss
 
 
-def _one_over_beta_function(a: float, b: float) -> float:
-    return exp(lgamma(a + b) - lgamma(a) - lgamma(b))
-
-
-def normal_stop_loss(mean: float, variance: float, k: float) -> float:
+def normal_stop_loss(mean: float, variance: float, k: ArrayLike) -> Floats:
     """E(X − k)₊ for X ~ N(mean, variance)."""
-    s = sqrt(variance)
-    z = (k - mean) / s
-    return s * exp(-z * z / 2.0) / sqrt(2.0 * pi) - (k - mean) * (1.0 - erf(z / sqrt(2.0))) / 2.0
+    s, normal = sqrt(variance), NormalDist()
+    z = (np.asarray(k, np.float64) - mean) / s
+    loss: Floats = s * (np.vectorize(normal.pdf)(z) - z * np.vectorize(normal.cdf)(-z))
+    return loss
 
 
 def widest_coin(p: ArrayLike) -> Floats:
