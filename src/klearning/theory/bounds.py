@@ -78,8 +78,8 @@ def theorem_arithmetic(episodes: int) -> Inequality:
 
     In units of √((σ² + L²) S A L log A):   ½ Σ_t √((1 + log t)/t) + (2 + log N) √(N/(1 + log N))  ≤  2 √(N(1 + log N)).
     With u = 1 + log N the step to N adds at least 1/(2√N u^(3/2)) to the slack, which is negative up to N = 3 and
-    positive from N = 4 on. Up to N = 3 regret is at most N L, which is below the printed bound for two or more actions. So
-    Theorem 1 stands as printed although its lemma does not.
+    positive from N = 4 on. Up to N = 3 regret is at most N L, which is below the printed bound for two or more actions.
+    So Theorem 1 stands as printed although its lemma does not.
     """
     t = np.arange(1.0, checks.whole("episodes", episodes) + 1.0)
     u = 1.0 + np.log(episodes)

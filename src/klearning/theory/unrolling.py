@@ -38,9 +38,7 @@ def big_delta(belief: Belief, plan: Plan) -> Inequality:
     """e-big-delta: Δ_l(s) by its definition and by its recursion, (S_l,) a layer; both sides equal."""
     Q = expected_q_values(belief, plan.policy)
     heat = [_heat(plan.temperature, entropy(pi)) for pi in plan.policy]
-    defined = [
-        (pi * (K - q)).sum(axis=1) + h for pi, K, q, h in zip(plan.policy, plan.k_values, Q, heat)
-    ]  # fmt: skip
+    defined = [(pi * (K - q)).sum(axis=1) + h for pi, K, q, h in zip(plan.policy, plan.k_values, Q, heat)]
     delta = bonus_of(belief, plan)
     unrolled = [np.zeros_like(h) for h in heat]
     for l in reversed(range(belief.horizon)):
