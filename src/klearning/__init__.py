@@ -28,6 +28,7 @@ from klearning.learner import Learner, PriorWarning, load
 from klearning.mdp import MDP, Solution, evaluate, optimal
 from klearning.simulate import Agent, Runs, run
 from klearning.temperature import Plan, Schedule, schedule, solve
+from klearning.theory import regret_bound
 from klearning.training import Report, learn
 from klearning.version import __version__
 from klearning.watching import CSVWriter, LiveView, TensorBoardWriter
@@ -83,6 +84,7 @@ __all__ = [
     "load",
     "optimal",
     "random_mdp",
+    "regret_bound",
     "river_swim",
     "run",
     "schedule",
