@@ -15,11 +15,12 @@ from klearning.agents import AGENTS
 from klearning.agents.baselines import Random
 from klearning.beliefs import Belief
 from klearning.experiments import running
-from klearning.experiments.running import Stopped, TimedOut, execute, put_together, take_apart
+from klearning.experiments.running import Stopped, TimedOut, execute
 from klearning.experiments.spec import build_agent, build_prior, build_world, make_spec
 from klearning.experiments.store import Store, StoreError
 from klearning.experiments.sweep import LocalExecutor, Outcome, sweep
 from klearning.files import arrays_from_bytes, arrays_to_bytes
+from klearning.memories import put_together, take_apart
 from klearning.simulate import new_task
 from tests.test_store import contents
 
