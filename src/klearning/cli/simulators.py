@@ -1,4 +1,4 @@
-"""`klearning learn`: an agent in any discrete Gymnasium environment; `klearning benchmark`: the field's own problems."""
+"""`klearning learn`, an agent in any discrete Gymnasium environment; `klearning benchmark`, the field's problems."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -205,8 +205,9 @@ def gymnasium(
                     problem = toy_text.PROBLEMS[name]
                     outcomes.append(toy_text.episodes_needed(problem, toy_text.AGENTS[agent](), seed, most))
                     advance(1)
-                found.append({"problem": name, "agent": agent, "optimum": outcomes[0].optimum,
-                              "episodes": [o.episodes for o in outcomes], "value": [o.value for o in outcomes]})  # fmt: skip
+                needed, values = [o.episodes for o in outcomes], [o.value for o in outcomes]
+                best = outcomes[0].optimum
+                found.append({"problem": name, "agent": agent, "optimum": best, "episodes": needed, "value": values})
     _show(found, f"episodes until {toy_text.SHARE:.0%} of the optimum", as_json)
 
 
