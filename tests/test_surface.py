@@ -14,7 +14,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 # each module may import those to its left
 ORDER = (
     "version", "compiled", "elementary", "rows", "checks", "bellman", "mdp", "beliefs", "bonuses", "temperature",
-    "cone", "regret", "worlds", "simulate", "contract", "agents", "experiments", "figures", "papers", "__init__", "cli",
+    "cone", "regret", "worlds", "simulate", "contract", "agents", "experiments", "figures", "papers", "report",
+    "__init__", "cli",
 )  # fmt: skip
 
 
