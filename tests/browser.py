@@ -20,7 +20,9 @@ def missing() -> str:
     """Why there is no browser, after trying to install one where that may be done; empty where there is one."""
     if not _both() and shutil.which("apt-get") and os.geteuid() == 0:
         for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", *PACKAGES]):
-            subprocess.run(command, capture_output=True, timeout=600, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
+            subprocess.run(
+                command, capture_output=True, timeout=600, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+            )
     return "" if _both() else "NO BROWSER, THE REPORT IS NOT TESTED IN ONE: apt-get install " + " ".join(PACKAGES)
 
 
@@ -35,16 +37,24 @@ class Browser:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        self.process = subprocess.Popen(["chromedriver", f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            ["chromedriver", f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         self.base, self.session = f"http://127.0.0.1:{port}", ""
         arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars"]
         options: dict[str, Any] = {"args": [*arguments, f"--window-size={width},{height}"]}
         if not script:
             options["prefs"] = {"profile.managed_default_content_settings.javascript": 2}
-        wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
+        wanted = {
+            "browserName": "chrome",
+            "goog:chromeOptions": options,
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+        }
         self._wait()
         self.session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
-        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        self.devtools(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.devtools("Emulation.setEmulatedMedia", features=features)
 
@@ -105,7 +115,9 @@ class Browser:
         """The pointer at shares x and y of the element's width and height."""
         self.run("document.querySelector(arguments[0]).scrollIntoView({block: 'center', behavior: 'instant'})", css)
         left, top, width, height = self.run(
-            "const b = document.querySelector(arguments[0]).getBoundingClientRect(); return [b.left, b.top, b.width, b.height]", css
+            "const b = document.querySelector(arguments[0]).getBoundingClientRect();"
+            "return [b.left, b.top, b.width, b.height]",
+            css,
         )
         move = {"type": "pointerMove", "duration": 0, "x": round(left + x * width), "y": round(top + y * height)}
         self.call("POST", self.path("/actions"), {"actions": [{"type": "pointer", "id": "mouse", "actions": [move]}]})

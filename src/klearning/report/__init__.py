@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -11,7 +12,7 @@ from klearning.experiments.files import write_whole
 from klearning.experiments.store import Store
 from klearning.report import films, sections
 from klearning.report.gather import Gathered, gather
-from klearning.report.markup import Html, element, join
+from klearning.report.markup import Html, join
 from klearning.version import __version__
 
 SCRIPTS = ("drawing.js", "chart.js", "films.js", "dive.js", "page.js")
@@ -52,7 +53,7 @@ def build(gathered: Gathered) -> str:
     return _page(join(body), data, len(gathered.trials))
 
 
-def _page(body: Html, data: dict[str, object], runs: int) -> str:
+def _page(body: Html, data: Mapping[str, object], runs: int) -> str:
     style = _part("report.css")
     script = '"use strict";\n(() => {\n' + "\n".join(_part(name) for name in SCRIPTS) + "})();\n"
     policy = (
@@ -78,4 +79,4 @@ def as_json(data: object) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-__all__ = ["LIMIT", "build", "element", "gather", "write"]
+__all__ = ["LIMIT", "build", "gather", "write"]

@@ -17,7 +17,7 @@ from klearning.experiments.spec import build_world
 from klearning.mdp import MDP
 from klearning.report.charts import plain
 from klearning.report.gather import Gathered, Trial, setting
-from klearning.report.labels import FAMILIES, agent_label, agent_order, protocol_word, world_label
+from klearning.report.labels import agent_label, agent_order, protocol_word, world_label
 
 BUDGET = 1_250_000  # characters of all films
 MOST_OF_ONE = 300_000
@@ -154,13 +154,12 @@ def stage(world: MDP, trial: Trial) -> dict[str, Any]:
     """How a world is drawn: its rows, where each action leads most likely, its goal."""
     spec = trial.spec
     word = protocol_word(spec.protocol)
+    named = spec.world["name"] in ("deep_sea", "river_swim") and spec.world.get("mapping_seed") is None
     return {
         "title": world_label(spec.world) + (f", {word}" if word else ""),
         "rows": np.diff(world.layers).tolist(),
         "next": [_columns(world, a).tolist() for a in range(world.actions)],
-        "actions": ["left", "right"]
-        if spec.world["name"] in ("deep_sea", "river_swim") and not spec.world.get("mapping_seed") is not None
-        else [f"action {a}" for a in range(world.actions)],
+        "actions": ["left", "right"] if named else [f"action {a}" for a in range(world.actions)],
         "goal": None if world.goal is None else int(world.goal[0]),
     }
 

@@ -1,6 +1,5 @@
 """The paper's sentences, checked in what the store holds, whatever extent was run."""
 
-import json
 from collections.abc import Iterator
 
 import numpy as np

@@ -16,7 +16,7 @@ SHADES = 64
 
 
 def heat_image(picture: Floats) -> str:
-    """A PNG in an address, a pixel a cell: blue, the less the value the more transparent, so that it suits any theme."""
+    """A PNG in an address, a pixel a cell: blue, the lower the more transparent, so that it suits any theme."""
     low, high = np.nanmin(picture), np.nanmax(picture)
     share = (picture - low) / (high - low) if high > low else np.where(np.isnan(picture), np.nan, 0.0)
     shade = np.where(np.isnan(share), 0, 1 + np.round(share * (SHADES - 2))).astype(np.uint8)
@@ -56,36 +56,36 @@ def strip(record: Record) -> Html:
     return element("div", names, *cells, class_="strip")
 
 
-def sketch(depth: int = 6, cell: int = 44) -> Html:
+def sketch(depth: int = 6, pitch: int = 50, box: int = 34) -> Html:
     """DeepSea as an SVG: cells, the two moves, the one path that pays."""
-    size = depth * cell + 8
-    parts = []
+    cells, moves = [], []
     for row in range(depth):
         for column in range(row + 1):
-            goal = row == column == depth - 1
-            kind = "cell goal" if goal else ("cell path" if row == column else "cell")
-            parts.append(
-                element(
-                    "rect", x=column * cell + 4, y=row * cell + 4, width=cell - 3, height=cell - 3, rx=6, class_=kind
-                )
-            )
-    for row in range(depth - 1):
-        for column in range(row + 1):
-            parts.append(_move(column, row, column + 1, cell, "move path" if row == column else "move"))
-            parts.append(_move(column, row, max(column - 1, 0), cell, "move"))
-    middle = cell / 2 + 3
-    end = (depth - 1) * cell + middle
-    parts.append(element("text", "1", x=f"{end:g}", y=f"{end + 6:g}", class_="prize"))
-    parts.append(element("circle", cx=f"{middle:g}", cy=f"{middle:g}", r=10, class_="diver", id="diver"))
-    said = f"DeepSea of depth {depth}: a triangle of cells; the diver starts at the top left, the treasure is at the bottom right"
-    return element("svg", *parts, viewBox=f"0 0 {size} {size}", role="img", aria_label=said, class_="sketch", id="sea",
-                   data_depth=depth, data_cell=cell)  # fmt: skip
+            kind = "cell goal" if row == column == depth - 1 else ("cell path" if row == column else "cell")
+            corner = {"x": column * pitch + 3, "y": row * pitch + 3}
+            cells.append(element("rect", **corner, width=box, height=box, rx=7, class_=kind))
+            if row < depth - 1:
+                moves.append(_move(column, row, column + 1, pitch, box, good=row == column))
+                moves.append(_move(column, row, max(column - 1, 0), pitch, box))
+    middle = box / 2 + 3
+    end = (depth - 1) * pitch + middle
+    prize = element("text", "1", x=f"{end:g}", y=f"{end + 6:g}", class_="prize")
+    diver = element("circle", cx=f"{middle:g}", cy=f"{middle:g}", r=9, class_="diver", id="diver")
+    head = element("path", d="M0 0 L7 3.5 L0 7 Z", class_="head")
+    marker = element("marker", head, id="head", markerWidth=7, markerHeight=7, refX=5, refY=3.5, orient="auto",
+                     markerUnits="userSpaceOnUse")  # fmt: skip
+    size = (depth - 1) * pitch + box + 6
+    said = f"DeepSea of depth {depth}: the diver starts at the top left, the treasure is at the bottom right"
+    drawn = [element("defs", marker), *moves, *cells, prize, diver]
+    return element("svg", *drawn, viewBox=f"0 0 {size} {size}", role="img", aria_label=said, class_="sketch", id="sea",
+                   data_depth=depth, data_pitch=pitch, data_middle=f"{middle:g}")  # fmt: skip
 
 
-def _move(column: int, row: int, to: int, cell: int, kind: str) -> Html:
-    x, y = column * cell + cell / 2 + 3, row * cell + cell / 2 + 3
-    dx, dy = (to - column) * cell, float(cell)
-    a, b = 0.34, 0.60
-    return element(
-        "line", x1=f"{x + a * dx:g}", y1=f"{y + a * dy:g}", x2=f"{x + b * dx:g}", y2=f"{y + b * dy:g}", class_=kind
-    )
+def _move(column: int, row: int, to: int, pitch: int, box: int, good: bool = False) -> Html:
+    """A line from one cell's edge to another's."""
+    x, y = column * pitch + box / 2 + 3, row * pitch + box / 2 + 3
+    dx, dy = (to - column) * pitch, float(pitch)
+    a = box / 2 / pitch
+    ends = {"x1": x + a * dx, "y1": y + a * dy, "x2": x + (1 - a) * dx, "y2": y + (1 - a) * dy}
+    kind = {"class_": "move path", "marker_end": "url(#head)"} if good else {"class_": "move"}
+    return element("line", **{key: f"{value:g}" for key, value in ends.items()}, **kind)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from klearning.compiled import Floats
-from klearning.experiments.statistics import FEWEST, mean_interval
+from klearning.compiled import Floats, Ints
+from klearning.experiments.statistics import FEWEST, Interval, mean_interval
 from klearning.papers.odonoghue2021 import bayes_regret
 from klearning.report import commands
 from klearning.report.charts import MOST_SERIES, Chart, Series, ordered, plain
@@ -57,9 +57,9 @@ def _last(trials: list[Trial]) -> float:
     return float(np.mean([trial.regret[-1] for trial in trials]))
 
 
-def _series(label: str, colour: int, line: int, trials: list[Trial], t: Floats) -> Series:
+def _series(label: str, colour: int, line: int, trials: list[Trial], t: Ints) -> Series:
     paths = np.stack([trial.regret for trial in trials])
-    ends = [mean_interval(column) for column in paths.T]
+    ends = [_interval(column) for column in paths.T]
     banded = len(trials) >= FEWEST
     return Series(
         label, colour, line, plain(t), plain(paths.mean(axis=0)),
@@ -67,7 +67,13 @@ def _series(label: str, colour: int, line: int, trials: list[Trial], t: Floats) 
     )  # fmt: skip
 
 
-def _bounds(group: list[Trial], t: Floats) -> list[Series]:
+def _interval(regrets: Floats) -> Interval:
+    """None where all but a few runs have lost the very same: a bootstrap-t has nothing to go by there."""
+    apart = len(np.unique(regrets.round(9)))
+    return Interval(float(regrets.mean()), np.nan, np.nan) if 1 < apart < FEWEST // 2 else mean_interval(regrets)
+
+
+def _bounds(group: list[Trial], t: Ints) -> list[Series]:
     """The theorem's bound and the rate of the lower one, for the worlds for which the paper's module states them."""
     if not commands.is_bayes(group):
         return []
@@ -83,11 +89,13 @@ def _see(series: list[Series], episodes: int, drawn: bool) -> str:
     if len(ranked) == 1:
         return f"{ranked[0].label} has lost {number(ranked[0].y[-1])} after {episodes:,} episodes."
     best, second, worst = ranked[0], ranked[1], ranked[-1]
+    behind_all = [s.label for s in ranked[2:] if (s.y[-1] or 0.0) > 0.99 * (worst.y[-1] or 0.0)]
+    last = f"{worst.label} has lost most ({number(worst.y[-1])})."
+    if len(behind_all) > 1:
+        named = f"{', '.join(behind_all[:-1])} and {behind_all[-1]}"
+        last = f"{named} have lost most ({number(worst.y[-1])}, their curves one upon another)."
     middle = f", then {second.label} ({number(second.y[-1])})" if len(ranked) > 2 else ""
-    said = (
-        f"After {episodes:,} episodes {best.label} has lost least ({number(best.y[-1])}){middle}; "
-        f"{worst.label} has lost most ({number(worst.y[-1])})."
-    )
+    said = f"After {episodes:,} episodes {best.label} has lost least ({number(best.y[-1])}){middle}; {last}"
     return said if drawn else f"{said} A curve that turns flat has learnt; one that stays straight has not."
 
 
@@ -95,7 +103,7 @@ def _caption(counts: list[int], dropped: int, drawn: bool) -> str:
     what = "worlds, a seed each" if drawn else "seeds"
     most, fewest = max(counts), min(counts)
     size = f"{most}" if most == fewest else f"{fewest} to {most}"
-    bands = "bands: 95% intervals of the mean (bootstrap-t)"
+    bands = "bands: 95% intervals of the mean (bootstrap-t), where the runs differ"
     if most < FEWEST:
         bands = f"no intervals, for these need {FEWEST} or more"
     elif fewest < FEWEST:
@@ -104,7 +112,7 @@ def _caption(counts: list[int], dropped: int, drawn: bool) -> str:
     return f"Exact regret, mean over {size} {what}; {bands}.{left}"
 
 
-def _table(series: list[Series], t: Floats) -> Html:
+def _table(series: list[Series], t: Ints) -> Html:
     columns = sorted({int(np.abs(t - at).argmin()) for at in SHOWN if at <= t[-1]} | {len(t) - 1})
     rows = [[s.label, *(_cell(s, i) for i in columns)] for s in series]
     return table("Mean cumulative regret", ["agent", *(f"t = {t[i]:,}" for i in columns)], rows)

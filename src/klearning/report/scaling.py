@@ -72,7 +72,7 @@ def _see(series: list[Series], depths: list[int], times: dict[str, list[Floats]]
             f"At depth {depths[-1]} {best.label} is first, after a median of {number(best.y[-1])} episodes; "
             f"{len(reached)} of {len(series)} agents solve it in half of their seeds."
         )
-    ends = {}
+    ends: dict[int, list[str]] = {}
     for s in series:
         solved = [d for d, y in zip(depths, s.y) if y is not None]
         if len(solved) < len(depths) and solved:
@@ -114,13 +114,16 @@ def _cell(times: Floats) -> str:
 def planning(gathered: Gathered) -> Exhibit | None:
     """Backups of a state and action an episode: the sweeps that agents report, times states and actions of DeepSea."""
     known = [t for t in gathered.trials if t.spec.world["name"] == "deep_sea" and np.isfinite(t.sweeps)]
-    groups = [g for g in together((t for t in known if t.spec.stop == "never"), "depth") if len(_depths(g)) > 1]
-    if not groups:
-        return None
-    group = groups[0]
+    groups = together((t for t in known if t.spec.stop == "never"), "depth")
+    group = max(groups, key=lambda g: len(_depths(g)), default=[])
     depths = _depths(group)
+    if len(depths) < 2:
+        return None
     L = np.array(depths, float)
-    kept = ordered(list(by_agent(group).values())[:MOST_SERIES])
+    whole = [trials for trials in by_agent(group).values() if _depths(trials) == depths]
+    kept = ordered(whole[:MOST_SERIES])
+    if not kept:
+        return None
     sweeps = {label: _sweeps(trials, depths) for label, _, _, trials in kept}
     series = [
         Series(
@@ -134,7 +137,7 @@ def planning(gathered: Gathered) -> Exhibit | None:
     rows = [[label, *(f"{s:.2f}" for s in found)] for label, found in sweeps.items()]
     return Exhibit(
         chart, "What planning costs", f"Sweeps through all states an episode at depth {depths[-1]}: {last}.",
-        f"Counted, not timed: mean over {group[0].spec.episodes:,} episodes of {len({t.spec.seed for t in group})} seed(s).",
+        f"Counted, not timed: mean over {group[0].spec.episodes:,} episodes of every run.",
         table("Mean sweeps an episode", ["agent", *(f"L = {d}" for d in depths)], rows),
         behind(group, commands.of_planning(group)),
     )  # fmt: skip

@@ -1,15 +1,15 @@
 """The report's story, one function a section: what DeepSea is, learning watched, regret, depth, claims, runs."""
 
 import json
-from typing import Any
 
+from klearning.papers.odonoghue2021 import heatmaps
 from klearning.papers.odonoghue2021.protocols import PROTOCOLS
-from klearning.report import films, paper, regret_curves, scaling
+from klearning.report import commands, films, paper, regret_curves, scaling
 from klearning.report.exhibits import Exhibit, gallery
 from klearning.report.films import Reel
 from klearning.report.gather import Gathered, by_agent, together
-from klearning.report.labels import agent_label, prior_label, protocol_label, world_label
-from klearning.report.markup import Html, element, folded, join, number, paragraph, table
+from klearning.report.labels import agent_label, protocol_label, protocol_word, world_label
+from klearning.report.markup import Html, element, folded, number, paragraph, table
 from klearning.report.pictures import sketch, strip
 from klearning.report.settings import behind, seeds_label
 
@@ -30,8 +30,8 @@ def deep_sea(gathered: Gathered) -> Html:
             "who goes right ", element("em", "every time"), " finds the treasure, worth 1, in the last corner."
         ),
         paragraph(
-            "Somebody who flips coins finds it once in 2", element("sup", "L"), " dives: once in a million at depth 20. "
-            "Trying at random is hopeless; one has to explore on purpose."
+            "Somebody who flips coins finds it once in 2", element("sup", "L"), " dives, L being the depth: at 20, "
+            "once in a million. Trying at random is hopeless; one has to explore on purpose."
         ),
         element("p", class_="dive", hidden=True),
     ]  # fmt: skip
@@ -45,28 +45,24 @@ def deep_sea(gathered: Gathered) -> Html:
 def watching(gathered: Gathered, reel: Reel) -> Html:
     title = "Watch them learn"
     if not reel.films:
-        why = "No run of this store kept snapshots that can be shown; give ‘snapshots’ in a sweep file to see learning here."
+        why = "No run of this store kept snapshots that can be shown; a sweep file asks for them with ‘snapshots’."
         return section("watch", title, paragraph(why, class_="absent"))
     lead = paragraph(
-        "Press play. Darker cells are worth more in the agent’s own eyes (or were visited more often); arrows show where it "
-        "would go. ", _first_hits(reel), class_="see",
+        "Press play. The stronger a cell’s colour, the more it is worth in the agent’s own eyes (or the more often "
+        "it was visited); arrows show where the agent would go. ", _first_hits(reel), class_="see",
     )  # fmt: skip
     left = (
         f" {reel.left_out} further runs with snapshots are left out to keep this file small." if reel.left_out else ""
     )
     caption = (
-        "Every frame has its own scale, as in the paper’s figures 3 and 4. A value is the agent’s own: K-values include "
-        "the worth of exploring; Thompson sampling’s are those of the world it drew for this episode." + left
+        "Every frame has its own scale, as in the paper’s figures 3 and 4. Values are the agent’s own: those of "
+        "K-learning include the worth of exploring; Thompson sampling’s are those of the world it drew." + left
     )
     shown = [reel.trials[i] for i in films.opening(reel.films)]
     player = element("div", class_="films", id="films")
     tables = folded("The numbers as a table", *_film_tables(reel), class_="numbers")
-    inner = [lead, player, element("figcaption", caption), tables, behind(shown, _watch_command(shown), "")]
+    inner = [lead, player, element("figcaption", caption), tables, behind(shown, commands.of_regret(shown))]
     return section("watch", title, element("figure", *inner, class_="exhibit"), _strips(gathered))
-
-
-def _watch_command(trials: list[Any]) -> str:
-    return regret_curves.commands.of_regret(trials)
 
 
 def _first_hits(reel: Reel) -> str:
@@ -98,21 +94,29 @@ def _film_tables(reel: Reel) -> list[Html]:
 
 
 def _strips(gathered: Gathered) -> Html:
-    """The paper's figures 3 and 4, where the store has them."""
-    found = []
-    for figure, who in (("figure3", "K-learning"), ("figure4", "Soft Q-learning")):
-        for protocol in PROTOCOLS.values():
+    """The paper's figures 3 and 4, where the store has them: one exhibit a protocol."""
+    exhibits, options = [], []
+    for protocol in PROTOCOLS.values():
+        rows = []
+        for figure, who in (("figure3", "K-learning"), ("figure4", "soft Q-learning")):
             record = paper.heat_record(gathered, figure, protocol)
             if record is not None and "snapshot_values" in record.arrays:
-                title = f"Figure {figure[-1]}: {who} at depth {record.spec.world['depth']}"
-                note = (
-                    f"Protocol {protocol_label(protocol.name)}; seed {record.spec.seed}; each panel has its own scale. "
-                )
-                command = element("code", f"klearning reproduce {figure} --protocol {protocol.name}")
-                found.append(
-                    element("figure", element("h3", title), strip(record), element("figcaption", note, command))
-                )
-    return join(found)
+                rows += [
+                    element("h3", f"Figure {figure[-1]}: {who} at depth {record.spec.world['depth']}"),
+                    strip(record),
+                ]
+        if rows:
+            note = f"Protocol {protocol_label(protocol.name)}; seed {heatmaps.SEED}; each panel has its own scale. "
+            command = element("code", f"klearning reproduce figure3 figure4 --protocol {protocol.name}")
+            name = f"strips-{protocol.name}"
+            exhibits.append(element("figure", *rows, element("figcaption", note, command), id=name, class_="exhibit"))
+            options.append(element("option", protocol_word(protocol.name), value=name))
+    if not exhibits:
+        return Html("")
+    chooser = element(
+        "p", element("label", "The paper’s figures, ", element("select", *options)), class_="chooser", hidden=True
+    )
+    return element("div", chooser if len(options) > 1 else "", *exhibits, class_="gallery")
 
 
 def regret(gathered: Gathered) -> tuple[Html, list[Exhibit]]:
@@ -152,7 +156,8 @@ def claims(gathered: Gathered) -> Html:
     held, failed, told = (marks.count(mark) for mark in "✓✗?")
     lead = (
         f"{held} hold in what was run, {failed} do not" + (f", {told} cannot be told from it." if told else ".")
-        + " ‘Fitted’ settings were tried until the paper’s sentences on depth 50 came true; neither setting is known to be the author’s."
+        + " ‘Fitted’ settings were tried until the paper’s sentences on depth 50 came true; "
+        "neither setting is known to be the author’s."
     )  # fmt: skip
     tables = []
     for name, extent, listed in found:
@@ -191,10 +196,10 @@ def runs(gathered: Gathered) -> Html:
             spec = members[0].spec
             solved = sum(t.solved == t.solved for t in members)
             seeds = seeds_label([t.spec.seed for t in members])
-            rows.append(
-                [world_label(spec.world, *(["seed"] if spec.world["name"] == "random_mdp" else [])), agent_label(spec),
-                 spec.protocol or "–", f"{spec.episodes:,}{' or solved' if spec.stop == 'solved' else ''}", seeds, f"{solved} of {len(members)}"]
-            )  # fmt: skip
+            where = world_label(spec.world, *(["seed"] if spec.world["name"] == "random_mdp" else []))
+            length = f"{spec.episodes:,}{' or solved' if spec.stop == 'solved' else ''}"
+            name = spec.protocol or "–"
+            rows.append([where, agent_label(spec), name, length, seeds, f"{solved} of {len(members)}"])
     rows.sort(key=lambda row: json.dumps(row))
     heads = ["world", "agent", "protocol", "episodes", "seeds", "solved"]
     parts: list[object] = [

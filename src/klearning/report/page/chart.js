@@ -121,7 +121,7 @@ class Chart {
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.axes(x, y, box, height);
     const clip = `clip-${this.place.dataset.chart}`;
-    shape("rect", { x: box.left, y: box.top - 6, width: box.right - box.left + 6, height: box.bottom - box.top + 7 },
+    shape("rect", { x: box.left - 6, y: box.top - 6, width: box.right - box.left + 12, height: box.bottom - box.top + 7 },
       shape("clipPath", { id: clip }, this.svg));
     const inner = shape("g", { "clip-path": `url(#${clip})` }, this.svg);
     this.references(inner);

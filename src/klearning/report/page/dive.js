@@ -2,7 +2,7 @@
 function dive() {
   const sea = document.getElementById("sea"), place = document.querySelector(".dive");
   if (!sea || !place) return;
-  const depth = Number(sea.dataset.depth), cell = Number(sea.dataset.cell), diver = document.getElementById("diver");
+  const depth = Number(sea.dataset.depth), pitch = Number(sea.dataset.pitch), middle = Number(sea.dataset.middle), diver = document.getElementById("diver");
   let row = 0, column = 0, dives = 0, found = 0;
   place.hidden = false;
   const left = make("button", { type: "button" }, place, "↙ left"), right = make("button", { type: "button" }, place, "↘ right");
@@ -10,8 +10,8 @@ function dive() {
   const count = make("span", { class: "count", "aria-live": "polite" }, place, `Try it, at depth ${depth}.`);
 
   function placeDiver() {
-    diver.setAttribute("cx", column * cell + cell / 2 + 3);
-    diver.setAttribute("cy", row * cell + cell / 2 + 3);
+    diver.setAttribute("cx", column * pitch + middle);
+    diver.setAttribute("cy", row * pitch + middle);
   }
 
   function move(step) {
