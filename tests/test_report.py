@@ -301,6 +301,30 @@ def test_the_command_behind_a_figure_is_said_only_where_it_is_true(filled, tmp_p
     )
 
 
+def test_the_command_of_figure_2_and_of_the_bayes_regret():
+    protocol = reproduce.PROTOCOLS["text"]
+    other_cap = [gather_trial(spec) for spec in reproduce.figure2.specs(protocol, 1, [4, 6], 777, left_out=False)]
+    assert commands.of_scaling(other_cap, [4, 6]) == ""
+    quick = [gather_trial(spec) for spec in reproduce.bayes_regret.specs(2, reproduce.QUICK.episodes, left_out=False)]
+    assert commands.of_regret(quick) == "klearning reproduce bayes_regret --quick"
+    mine = make_spec(quick[0].spec.world, {"name": "Random"}, quick[0].spec.prior, episodes=200, protocol="bayes")
+    assert commands.is_bayes([gather_trial(mine)])
+    assert commands.of_regret([*quick, gather_trial(mine)]) == ""
+    elsewhere = make_spec({**mine.world, "states": 3}, mine.agent, mine.prior, episodes=200, protocol="bayes")
+    assert not commands.is_bayes([gather_trial(elsewhere)])
+
+
+def test_claims_are_checked_at_the_greatest_cap():
+    protocol = reproduce.PROTOCOLS["text"]
+    caps = (60, 90)
+    trials = [gather_trial(s) for cap in caps for s in reproduce.figure2.specs(protocol, 1, [4], cap, left_out=False)]
+    grid, cap, seeds = paper.times(trials, protocol)
+    assert (cap, seeds) == (90, "1")
+    assert list(grid) == list(protocol.contestants(left_out=False))
+    few = [trial for trial in trials if trial.spec.agent["name"] != "RLSVI"]
+    assert paper.times(few, protocol) is None
+
+
 def gather_trial(spec):
     return Trial(spec, None, 1, float("nan"), float("nan"), np.empty(0), float("nan"))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from klearning.experiments.spec import call_data, prior_data
 from klearning.papers.odonoghue2021 import bayes_regret, figure2, heatmaps, planning_cost, watching
 from klearning.papers.odonoghue2021.protocols import PROTOCOLS
-from klearning.papers.odonoghue2021.reproduce import QUICK
+from klearning.papers.odonoghue2021.reproduce import QUICK, Extent
 from klearning.report.gather import Trial
 from klearning.report.labels import paper_labels
 from klearning.worlds import WORLDS
@@ -26,12 +26,14 @@ def of_scaling(group: Sequence[Trial], depths: Sequence[int]) -> str:
 
 def of_regret(group: Sequence[Trial]) -> str:
     spec = group[0].spec
+    names = {trial.spec.name for trial in group}
     if is_bayes(group):
-        full = spec.episodes == bayes_regret.EPISODES
-        return f"klearning reproduce bayes_regret{'' if full else ' --quick'}"
+        for extent, option in ((Extent(), ""), (QUICK, " --quick")):
+            ours = bayes_regret.specs(extent.worlds, extent.episodes, extent.left_out)
+            if spec.episodes == extent.episodes and names <= {wanted.name for wanted in ours}:
+                return f"klearning reproduce bayes_regret{option}"
     if not _of_protocol(group):
         return ""
-    names = {trial.spec.name for trial in group}
     if names <= {wanted.name for wanted in watching.specs()}:
         return "klearning reproduce watching"
     protocol = PROTOCOLS[spec.protocol]
@@ -47,14 +49,11 @@ def of_planning(group: Sequence[Trial]) -> str:
 
 
 def is_bayes(group: Sequence[Trial]) -> bool:
-    """Whether these are the worlds of which `bayes_regret` states the bound, all drawn as it draws them."""
+    """Whether these are the worlds of which `bayes_regret` states the bound, drawn from its prior."""
     world = {"states": bayes_regret.STATES, "actions": bayes_regret.ACTIONS, "horizon": bayes_regret.HORIZON}
     return all(
-        trial.spec.protocol == "bayes"
-        and trial.spec.world == {"name": "random_mdp", **world, "seed": trial.spec.seed}
+        trial.spec.world == {"name": "random_mdp", **world, "seed": trial.spec.seed}
         and trial.spec.prior == prior_data(bayes_regret.PRIOR)
-        and trial.agent in paper_labels("bayes")
-        and trial.spec.episodes in (bayes_regret.EPISODES, QUICK.episodes)
         for trial in group
     )
 
