@@ -155,7 +155,7 @@ def test_how_long_chunks_take_does_not_matter(tmp_path, monkeypatch, seconds):
 
 
 def test_snapshots_are_what_the_agent_held_then(tmp_path):
-    """The visits of a snapshot are those of a run that ends there, and so are the values."""
+    """The visits of a snapshot are those of a run that ends there, and so are the values and the policy."""
     store = Store(tmp_path)
     snapshots = (3, 8, 20)
     execute(sea(episodes=30, snapshots=snapshots), store)
@@ -164,7 +164,10 @@ def test_snapshots_are_what_the_agent_held_then(tmp_path):
         short = sea(episodes=t, snapshots=[t])
         execute(short, store)
         np.testing.assert_array_equal(arrays["snapshot_visits"][i], store.get(short).arrays["visits"])
-        np.testing.assert_array_equal(arrays["snapshot_values"][i], store.get(short).arrays["snapshot_values"][0])
+        for part in ("values", "policy"):
+            there = store.get(short).arrays[f"snapshot_{part}"]
+            np.testing.assert_array_equal(arrays[f"snapshot_{part}"][i], there[0])
+    np.testing.assert_allclose(arrays["snapshot_policy"].sum(axis=1), 1.0)
     assert arrays["snapshot_visits"].sum(axis=(1, 2)).tolist() == [4 * t for t in snapshots]
 
 
