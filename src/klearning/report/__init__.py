@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from klearning.experiments.files import write_whole
 from klearning.experiments.store import Store
+from klearning.files import write_whole
 from klearning.report import films, sections
 from klearning.report.gather import Gathered, gather
 from klearning.report.markup import Html, join
