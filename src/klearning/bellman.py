@@ -20,6 +20,7 @@ import numpy as np
 from klearning.compiled import Floats, Ints, index, kernel
 from klearning.elementary import exp_negative, log1p_unit
 from klearning.rows import Rows
+from klearning.unseen import Unseen, no_price
 
 
 class Model(NamedTuple):
@@ -203,15 +204,17 @@ class Soft(NamedTuple):
     H_a: Floats
     C_a: Floats
     D_a: Floats
+    unseen: Unseen  # the price of unknown transitions, for `split.sweep`
 
 
-def soft_arrays(layers: Ints, actions: int) -> Soft:
+def soft_arrays(layers: Ints, actions: int, unseen: Unseen | None = None) -> Soft:
     lanes = -(-np.diff(layers) // LANES) * LANES
     at = np.concatenate([[0], np.cumsum(lanes)])
     size, width = int(at[-1]), int(lanes.max())
     V, H, C, D = np.zeros((4, size))
     K_a, H_a, C_a, D_a = np.zeros((4, width))
-    return Soft(at, V, H, C, D, np.zeros((actions, size)), K_a, H_a, C_a, D_a)
+    share = np.zeros((actions, size))
+    return Soft(at, V, H, C, D, share, K_a, H_a, C_a, D_a, no_price() if unseen is None else unseen)
 
 
 @kernel
