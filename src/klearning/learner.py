@@ -30,7 +30,6 @@ from klearning.simulate import Stepwise, Streams, draw_action
 from klearning.spaces import Numbering, space_from_json, space_to_json
 
 END = 0  # the state of every layer in which an episode is over
-ROOM = 16  # states to begin with where they are numbered as they come
 FAR = 6.0  # a reward this many standard deviations from a Gaussian prior's mean is worth a warning
 WAYS = ("greedy", "soft")
 
@@ -43,7 +42,8 @@ class Learner:
     """An agent that learns in a simulator. Episodes have at most ``horizon`` steps.
 
     The ``prior`` is stationary unless one says otherwise: what is seen at one step is known of all. Observations are
-    numbered as they come if ``discover``, by default where the space has more than 10,000 points.
+    numbered as they come, so that how many there are need not be known, and none that never comes costs anything;
+    without ``discover`` all points of the space are there from the beginning.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Learner:
         *,
         prior: Prior | None = None,
         seed: int = 0,
-        discover: bool | None = None,
+        discover: bool = True,
     ) -> None:
         for method in ("plan", "update", "exploit"):
             if not hasattr(agent, method):
@@ -63,9 +63,7 @@ class Learner:
         self.agent, self.horizon, self.seed = agent, checks.whole("horizon", horizon), checks.whole("seed", seed, 0)
         self.prior = Prior(stationary=True) if prior is None else prior
         self.observations = Numbering("observation", observation_space, discover)
-        self.actions = Numbering("action", action_space)
-        if self.actions.discovers:
-            raise ValueError(f"action space {action_space} has too many points: give at most 10,000")
+        self.actions = Numbering("action", action_space, discover=False)
         names = (zlib.crc32(b"learner"), zlib.crc32(type(agent).__name__.encode()))
         self.streams = [
             np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*names, use))) for use in range(3)
@@ -73,7 +71,7 @@ class Learner:
         self.episode = 0  # episodes finished
         self.returns: list[float] = []
         self.said = np.zeros(len(agent.diagnostics))
-        self.starts = np.zeros(1 + (ROOM if self.observations.discovers else self.observations.count))
+        self.starts = np.zeros(1 + (1 if self.observations.discovers else self.observations.count))
         announce_compilation()
         self.memory: Any = agent.begin(self._belief())
         self._new_episode()
@@ -100,6 +98,21 @@ class Learner:
         """π_l(a|s) of this episode as (horizon, states, actions); state 0 is the end, others are numbered from 1."""
         table: Floats = self.memory.policy
         return table.T.reshape(self.horizon, -1, self.actions.count)
+
+    def by_point(self, policy: Floats) -> Floats:
+        """A policy (A, S) with its states renumbered: END, then all points of the observation space in order.
+
+        This is how `MDP.from_gymnasium` numbers them. Points that were never met have the policy of such.
+        """
+        if not self.observations.discovers:
+            return policy
+        width = len(self.starts)
+        columns = np.full(1 + self.observations.points, width - 1)
+        columns[END] = END
+        for key, k in self.observations.known.items():
+            columns[1 + self.observations.mixed(key)] = 1 + k
+        layered = policy.reshape(self.actions.count, self.horizon, width)
+        return np.ascontiguousarray(layered[:, :, columns].reshape(self.actions.count, -1))
 
     @property
     def diagnostics(self) -> dict[str, float]:
@@ -181,11 +194,13 @@ class Learner:
         self._new_episode()
 
     def _make_room(self) -> None:
-        """Wider tables where more states were met than there is room for; one is always left for what is to come."""
-        before, needed = len(self.starts), self.observations.count + 2
-        if not self.observations.discovers or needed <= before:
+        """Wider tables where new states were met, with room for just one that is yet to come.
+
+        No more than one: a prior spread over many states that nobody has met would be optimistic about all of them.
+        """
+        before, after = len(self.starts), self.observations.count + 2
+        if not self.observations.discovers or after <= before:
             return
-        after = max(needed, 2 * before)
         self.starts = np.concatenate([self.starts, np.zeros(after - before)])
         if self._states[0] >= before:
             self.starts[self._states[0]] += 1.0

@@ -47,12 +47,14 @@ def learn(
     seed: int = 0,
     horizon: int | None = None,
     prior: Prior | None = None,
+    discover: bool = True,
     callbacks: Sequence[Callback] = (),
     evaluate_every: int = 0,
 ) -> Learner:
     """Let an agent learn in an environment; returns the `Learner`, with ``returns`` and ``predict``.
 
-    ``horizon`` is the most steps of an episode, by default that of the environment's time limit. Give a learner in
+    ``horizon`` is the most steps of an episode, by default that of the environment's time limit; ``prior`` and
+    ``discover`` are those of `Learner`. Give a learner in
     place of the agent to go on with it: ``episodes`` more. Episode t resets the environment with a seed made of
     ``seed`` and t, so that what happens does not depend on where learning was interrupted. Where the environment
     tells its transitions, every ``evaluate_every`` episodes the policy is evaluated exactly for the callbacks, which
@@ -66,7 +68,7 @@ def learn(
         _check_same(learner, env)
     else:
         spaces = env.observation_space, env.action_space
-        learner = Learner(agent, *spaces, read_horizon(env, horizon), prior=prior, seed=seed)
+        learner = Learner(agent, *spaces, read_horizon(env, horizon), prior=prior, seed=seed, discover=discover)
     model = _model(learner, env) if every else None
     watchers = [guarded(callback) for callback in callbacks]
     for _ in range(count):
@@ -76,7 +78,7 @@ def learn(
         while not learner.over:
             action = learner.act(observation)
             if model is not None and learner.step == 0 and learner.episode % every == 0:
-                value = evaluate(model[0], learner.memory.policy.T).value
+                value = evaluate(model[0], learner.by_point(learner.memory.policy).T).value
                 regret = model[1] - value
             observation, reward, terminated, truncated, _ = env.step(action)
             learner.observe(float(reward), observation, terminated, truncated)
@@ -103,7 +105,7 @@ def _episode_seed(seed: int, episode: int) -> int:
 
 def _model(learner: Learner, env: gymnasium.Env[Any, Any]) -> tuple[MDP, float]:
     """The environment's own model, and its optimal value."""
-    if learner.observations.discovers or not hasattr(env.unwrapped, "P"):
+    if not hasattr(env.unwrapped, "P"):
         raise ValueError(f"evaluate_every needs a model and {env} tells none: leave it at 0")
     mdp = MDP.from_gymnasium(env, horizon=learner.horizon)
     return mdp, optimal(mdp).value
