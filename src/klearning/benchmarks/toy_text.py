@@ -64,9 +64,9 @@ def _prior(sd: float, noise: float, mass: float) -> Prior:
 
 # Where outcomes hardly vary a row is known after one visit, hence the small masses; sd is about the size of rewards.
 PROBLEMS = {
-    "FrozenLake": Problem("FrozenLake8x8-v1", 200, _prior(0.1, 0.1, 1.0), most=5000, every=25),
-    "Taxi": Problem("Taxi-v4", 200, _prior(3.0, 0.1, 0.01), most=2000, every=10),
-    "CliffWalking": Problem("CliffWalking-v1", 100, _prior(3.0, 0.1, 0.01), most=1000, every=1),
+    "FrozenLake": Problem("FrozenLake8x8-v1", 200, _prior(0.15, 0.2, 1.0), most=5000, every=25),
+    "Taxi": Problem("Taxi-v4", 200, _prior(4.0, 0.1, 0.01), most=2000, every=10),
+    "CliffWalking": Problem("CliffWalking-v1", 100, _prior(20.0, 0.1, 0.01), most=1000, every=1),
     "Blackjack": Problem("Blackjack-v1", 12, _prior(0.5, 1.0, 1.0), most=10_000, every=100, within=0.03),
 }
 

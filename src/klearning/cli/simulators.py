@@ -53,7 +53,7 @@ def learn(
 
     \b
     klearning learn FrozenLake-v1 --episodes 500
-    klearning learn CliffWalking-v1 --horizon 100 -p sd=3 -p mass=0.01 --evaluate-every 10 --episodes 100
+    klearning learn CliffWalking-v1 --horizon 100 -p sd=20 -p mass=0.01 --evaluate-every 10 --episodes 100
     klearning learn klearning/DeepSea-v0 PSRL -e depth=20 --save out/diver.npz
     """
     from klearning import training
