@@ -1,7 +1,7 @@
 """Many small runs kept as one: a study over a thousand worlds needs a few numbers of each, not a folder of each.
 
     store/batches/abcdef….npz     regret of every run at a few episodes, and what the agent said of it
-    store/batches/abcdef….json    the batch and the checksum of the arrays; written last, so that it is whole or not there
+    store/batches/abcdef….json    the batch, and the checksum of the arrays; written last, so whole or not there
 
 A batch is a spec, run with seeds 0, 1, …; where the world is a random MDP, seed k also draws world k. So its run k is
 the run of `Batch.run_of(k)`, and its numbers are those that the store would hold of it.
