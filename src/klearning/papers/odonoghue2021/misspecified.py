@@ -16,7 +16,7 @@ from klearning.experiments.store import Store
 from klearning.figures.canvas import new_grid, series, styled
 from klearning.simulate import Agent
 
-NOISE = 0.05  # of every world here
+NOISE = 0.05  # little against what actions differ by; but for the shop of which the till is read, where it is not
 SEEDS = 10
 
 
@@ -30,7 +30,7 @@ class Case(NamedTuple):
 
     @property
     def prior(self) -> Prior:
-        return Prior(Gaussian(0.0, 1.0, NOISE), Dirichlet(self.mass), self.span)
+        return Prior(Gaussian(0.0, 1.0, self.world["noise"]), Dirichlet(self.mass), self.span)
 
 
 CASES = {
@@ -38,6 +38,7 @@ CASES = {
     "DeepSea, depth 20": Case({"name": "deep_sea", "depth": 20, "noise": NOISE}, 1000, 0.3, 1.0),
     "RiverSwim": Case({"name": "river_swim", "noise": NOISE}, 1000, 1.0, 6.2),
     "inventory": Case({"name": "inventory", "noise": NOISE}, 500, 1.0, 0.7),
+    "inventory, noise 0.38": Case({"name": "inventory", "noise": 0.38}, 500, 1.0, 0.7),
 }
 AGENTS: dict[str, Agent] = {
     "K-learning, reward": KLearning(),
@@ -61,7 +62,7 @@ def batch(case: Case, agent: Agent, axis: str, level: Level, seeds: int = SEEDS)
     reward = prior.reward
     assert isinstance(reward, Gaussian)
     if axis == "stated noise / true noise":
-        prior = replace(prior, reward=replace(reward, noise=NOISE * float(level)))
+        prior = replace(prior, reward=replace(reward, noise=reward.noise * float(level)))
     elif axis == "prior mean of rewards":
         prior = replace(prior, reward=replace(reward, mean=float(level)))
     elif axis == "prior sd of rewards":
@@ -133,7 +134,11 @@ def _panel(axes: Any, axis: str, by_agent: dict[str, dict[Level, Floats]]) -> No
     levels = list(next(iter(by_agent.values())))
     right = levels.index(USUAL.get(axis, 1.0))
     axes.axvline(right, color="0.6", linewidth=0.8, linestyle=":")
-    axes.set_xticks(range(len(levels)), [f"{x:g}" if isinstance(x, float) else x for x in levels], fontsize=7)
+    axes.set_xticks(range(len(levels)), [_shown(x) for x in levels], fontsize=7)
+
+
+def _shown(level: Level) -> str:
+    return f"{level:g}" if isinstance(level, float) else {"transitions": "all"}.get(level, level)
 
 
 def table(results: Results) -> str:
@@ -144,5 +149,7 @@ def table(results: Results) -> str:
         for x in levels:
             mark = "**" if x == USUAL.get(axis, 1.0) else ""
             cells = [by_axis[axis][x].mean() for by_agent in results.values() for by_axis in by_agent.values()]
-            lines.append(f"| {mark}{axis}: {x}{mark} | " + " | ".join(f"{mark}{c:.0f}{mark}" for c in cells) + " |")
+            lines.append(
+                f"| {mark}{axis}: {_shown(x)}{mark} | " + " | ".join(f"{mark}{c:.0f}{mark}" for c in cells) + " |"
+            )
     return "\n".join(lines) + "\n"
