@@ -1,4 +1,4 @@
-"""The pages on theory and practice say what is so: snippets run, tables have the lines of the code, numbers come again."""
+"""The pages on theory and practice say what is so: snippets run, tables are whole, numbers come again."""
 
 import re
 
@@ -49,7 +49,8 @@ def test_the_bayes_page_has_every_contestant():
     for name in study.contestants():
         assert len(re.findall(rf"^\| {re.escape(name)} \|", BAYES, re.M)) == 2
     bound = row(BAYES, "| the theorem's bound |")
-    assert [int(x) for x in bound] == [round(kl.regret_bound(s.totals, n, 0.5)) for s, (_, n) in study.Study().sizes().items()]  # fmt: skip
+    sizes = study.Study().sizes().items()
+    assert [int(x) for x in bound] == [round(kl.regret_bound(size.totals, n, 0.5)) for size, (_, n) in sizes]
 
 
 @pytest.mark.slow
