@@ -4,9 +4,11 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import klearning as kl
 from klearning.bonuses import BONUSES
+from klearning.cli import commands
 from klearning.experiments.batch import get, run_batches
 from klearning.experiments.spec import build_prior, build_world
 from klearning.experiments.store import Store
@@ -125,3 +127,14 @@ def test_a_median_that_is_not_there_is_a_dash(small, tmp_path):
     object.__setattr__(found, "solved", np.array([np.nan, np.nan, 5.0]))
     object.__setattr__(found, "first_hit", np.array([3.0, 4.0, np.nan]))
     assert knowledge._cell(found) == "4 / –"
+
+
+def test_the_command_runs_prints_and_goes_on(small, tmp_path):
+    """By name, with seeds of its own; the second call runs nothing and says the same."""
+    words = ["reproduce", "knowledge", "--seeds", "1", "--store", str(tmp_path / "store"), "--out", str(tmp_path)]
+    first, second = (CliRunner().invoke(commands, words, catch_exceptions=False) for _ in range(2))
+    assert first.exit_code == second.exit_code == 0
+    assert "| `reward` | the support |" in first.stdout
+    assert second.stdout == first.stdout
+    count = len(BONUSES) * (2 * len(knowledge.KNOWN) - 1)
+    assert len(list((tmp_path / "store" / "batches").glob("*.json"))) == count
