@@ -7,15 +7,19 @@ from pathlib import Path
 import click
 
 from klearning import checks
+from klearning.cli.display import progress
 from klearning.cli.options import depth_list
 from klearning.cli.stores import run_sweep
+from klearning.experiments.batch import Batch, missing_batches, run_batches
 from klearning.experiments.store import Store
 
 
 @click.command()
 @click.argument("figures", nargs=-1)
 @click.option("--quick", is_flag=True, help="a smaller version, in a minute or two")
-@click.option("--seeds", type=int, help="seeds of figure 2 (default 5, as in the paper; 30 draws intervals)")
+@click.option(
+    "--seeds", type=int, help="seeds of figure 2 (default 5, as in the paper; 30 draws intervals) and of studies"
+)
 @click.option("--depths", help="depths of figure 2: FROM:TO:STEP, or a list: 10,20,50")
 @click.option("--protocol", help="text (fitted) or printed; default both")
 @click.option("--store", "store_path", default="out/store", show_default=True, type=click.Path(path_type=Path))
@@ -29,13 +33,17 @@ def reproduce(
     store_path: Path,
     out: Path,
 ) -> None:
-    """Run the paper's experiments, draw FIGURES (default: all) and check its claims.
+    """Run the paper's experiments, draw FIGURES (default: all of the paper) and check its claims.
+
+    Three studies take minutes more and run only by name: `study` (Bayes regret on thousands of MDPs),
+    `misspecification` (wrong priors) and `knowledge` (what a span, a support, a prior buys).
 
     Runs are kept in a store: what is there is not run again, and an interrupted call goes on where it was.
 
     \b
     klearning reproduce
     klearning reproduce figure2 --seeds 30 --depths 10:50:10 --protocol text
+    klearning reproduce study misspecification knowledge
     """
     from klearning import report as reports
     from klearning.figures import canvas
@@ -46,9 +54,10 @@ def reproduce(
     extent = paper.QUICK if quick else paper.Extent()
     words = ["klearning", "reproduce", *figures]
     if figures:
-        extent = replace(extent, figures=tuple(checks.choice("figure", name, paper.FIGURES) for name in figures))
+        known = (*paper.FIGURES, *paper.STUDIES)
+        extent = replace(extent, figures=tuple(checks.choice("figure", name, known) for name in figures))
     if seeds is not None:
-        extent = replace(extent, seeds=checks.whole("seeds", seeds))
+        extent = replace(extent, seeds=checks.whole("seeds", seeds), study_seeds=seeds)
         words += ["--seeds", str(seeds)]
     if depths is not None:
         extent = replace(extent, depths=dict.fromkeys(PROTOCOLS, depth_list(depths)))
@@ -59,11 +68,23 @@ def reproduce(
     words += ["--quick"] if quick else []
     extent = replace(extent, command=" ".join(words))
     store = Store(store_path)
-    run_sweep(paper.specs(extent), store)
+    if specs := paper.specs(extent):
+        run_sweep(specs, store)
+    run_studies(paper.batches(extent), store)
     out.mkdir(parents=True, exist_ok=True)
     for name, claims in paper.publish(extent, store, out).items():
         click.secho(f"\n{name}", bold=True)
         for claim in claims:
             click.echo(f"  {claim.mark} {claim.sentence}\n      {claim.numbers}")
+    for name, numbers in paper.tables(extent, store):
+        click.secho(f"\n{name}", bold=True)
+        click.echo(numbers)
     reports.write(store, out / "report.html")
     click.echo(f"\nfigures, claims.md and report.html are in {out}: open the last in a browser")
+
+
+def run_studies(batches: list[Batch], store: Store) -> None:
+    """Run what is missing with a display of progress."""
+    missing = missing_batches(batches, store)
+    with progress("runs", sum(batch.seeds for batch in missing)) as advance:
+        run_batches(missing, store, progress=advance)
