@@ -96,7 +96,7 @@ def temperature_picture() -> Any:
     axes.set_xticks(marks := [0.05, 0.1, 0.2, 0.5, 1.0, 2.0], [f"{mark:g}" for mark in marks])
     axes.minorticks_off()
     axes.set_xlim(taus[0], taus[-1])
-    axes.legend(frameon=False, loc="lower center", ncols=2)
+    axes.legend(frameon=False, loc="lower right")
     return figure
 
 
