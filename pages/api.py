@@ -114,7 +114,7 @@ def arguments(args: ast.arguments) -> list[str]:
 
 
 def argument(a: ast.arg, default: ast.expr | None) -> str:
-    kind = f": {ast.unparse(a.annotation)}" if a.annotation else ""
+    kind = f": {ast.unparse(a.annotation)}".replace("'", "") if a.annotation else ""  # names yet to come are quoted
     return f"{a.arg}{kind}" + (f" = {ast.unparse(default)}" if default is not None else "")
 
 
