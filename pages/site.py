@@ -188,10 +188,10 @@ def dress(page: Page, groups: list[Group], body: str) -> str:
 <link rel="icon" href="data:,">
 </head>
 <body>
-<header><a class="name" href="{top}">klearning</a> <a class="jump" href="#pages">All pages</a></header>
+<header><a class="name" href="{top}">klearning</a> <a class="jump" href="#:pages">All pages</a></header>
 <main>
 {body}</main>
-<nav id="pages" aria-label="Pages">
+<nav id=":pages" aria-label="Pages">
 {"".join(group_html(page, group) for group in groups)}</nav>
 </body>
 </html>
