@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup reproduce study test slow lint bench clean
+.PHONY: help setup reproduce study test slow lint bench site clean
 
 help:
 	@echo "make reproduce  run the paper's experiments, draw its figures and check its claims into out/ (QUICK=1: a taste)"
@@ -12,6 +12,7 @@ help:
 	@echo "make slow       run the statistical and crash tests, which take longer"
 	@echo "make lint       check style and types"
 	@echo "make bench      measure speed (prints the table of docs/performance.md)"
+	@echo "make site       turn docs/ into a site, out/site/index.html"
 	@echo "make setup      only build .venv"
 	@echo "make clean      remove .venv, out and caches"
 
@@ -44,6 +45,9 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench
+
+site: $(READY)
+	$(BIN)/python -m pages.site out/site
 
 clean:
 	rm -rf .venv out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,11 +1,9 @@
 """Our worlds as Gymnasium and dm_env environments: the interfaces' own checks, and the law of the MDP behind them."""
 
-import re
 import subprocess
 import sys
 import unittest
 import warnings
-from pathlib import Path
 from types import SimpleNamespace
 
 import dm_env
@@ -303,11 +301,3 @@ def test_dm_specs():
     assert dm.observation_spec().shape == (6,)
     assert_close([dm.reset().observation], [[1, 0, 0, 0, 0, 0]])
     assert isinstance(dm, dm_env.Environment)
-
-
-def test_the_snippets_of_the_docs(capsys):
-    page = (Path(__file__).parents[1] / "docs" / "environments.md").read_text()
-    names = {}
-    for block in re.findall(r"```python\n(.*?)```", page, re.S):
-        exec(block, names)
-    assert float(capsys.readouterr().out) == pytest.approx(0.7442, abs=5e-5)  # what its comment promises
