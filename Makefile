@@ -3,10 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup reproduce test slow lint bench clean
+.PHONY: help setup reproduce examples test slow lint bench clean
 
 help:
 	@echo "make reproduce  run the paper's experiments, draw its figures and check its claims into out/ (QUICK=1: a taste)"
+	@echo "make examples   run the examples, one after the other"
 	@echo "make test       run the tests"
 	@echo "make slow       run the statistical and crash tests, which take longer"
 	@echo "make lint       check style and types"
@@ -26,6 +27,9 @@ $(READY): pyproject.toml constraints.txt
 
 reproduce: $(READY)
 	$(BIN)/klearning reproduce $(if $(QUICK),--quick)
+
+examples: $(READY)
+	@for file in examples/[0-9]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 -m "not slow"
