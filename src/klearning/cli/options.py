@@ -7,16 +7,22 @@ from typing import Any
 from klearning import checks
 from klearning.beliefs import Beta, Dirichlet, Gaussian, Prior
 
+PRIOR_OPTIONS = ("reward", "mean", "sd", "noise", "a", "b", "mass", "span", "stationary")
+
+
+def option_names(maker: Callable[..., Any]) -> list[str]:
+    """Parameters that a line can give; a prior has options of its own."""
+    return [name for name in inspect.signature(maker).parameters if name != "prior"]
+
 
 def build(maker: Callable[..., Any], kind: str, options: Sequence[str]) -> Any:
     """Call a world or agent with NAME=VALUE options; unknown names are errors with the nearest valid one."""
-    names = list(inspect.signature(maker).parameters)
+    names = option_names(maker)
     return maker(**dict(split_option(kind, option, names) for option in options))
 
 
 def build_prior(options: Sequence[str]) -> Prior:
-    names = ["reward", "mean", "sd", "noise", "a", "b", "mass", "span", "stationary"]
-    given = dict(split_option("prior", option, names) for option in options)
+    given = dict(split_option("prior", option, PRIOR_OPTIONS) for option in options)
     kinds: dict[str, Callable[..., Gaussian | Beta]] = {"gaussian": Gaussian, "beta": Beta}
     kind = checks.choice("prior option reward", given.pop("reward", "gaussian"), kinds)
     own = list(inspect.signature(kinds[kind]).parameters)
