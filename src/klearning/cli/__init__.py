@@ -1,9 +1,11 @@
 """The command line: a thin coat over `run`, `learn`, the paper's figures and the store."""
 
+import os
 import sys
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import shell_complete
 
 from klearning.cli.benchmark import benchmark
 from klearning.cli.completion import VARIABLE, completion
@@ -80,14 +82,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _call(arguments: Sequence[str] | None) -> int:
-    """The exit code that the command chose."""
+    """The exit code that the command chose. Click's own `main` would take a closed pipe for a failure."""
+    if question := os.environ.get(VARIABLE):
+        return shell_complete(commands, {}, "klearning", VARIABLE, question)
     try:
-        chosen = commands.main(
-            arguments, prog_name="klearning", complete_var=VARIABLE, standalone_mode=False
-        )  # fmt: skip
-    except SystemExit as end:  # by a command that says so, or by Click once a shell's question is answered
-        chosen = end.code
-    return chosen if isinstance(chosen, int) else 0
+        with commands.make_context("klearning", list(sys.argv[1:] if arguments is None else arguments)) as context:
+            commands.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else FAILED
+    return 0
 
 
 def _complain(message: str) -> None:

@@ -15,6 +15,7 @@ from click.shell_completion import (
     get_completion_class,
 )
 
+from klearning.cli.display import say
 from klearning.cli.teaching import Command
 
 VARIABLE = "_KLEARNING_COMPLETE"  # as Click derives it from the program's name
@@ -89,4 +90,4 @@ def completion(ctx: click.Context, shell: str) -> None:
     """
     maker = get_completion_class(shell)
     assert maker is not None  # Click knows all three
-    click.echo(maker(ctx.find_root().command, {}, "klearning", VARIABLE).source())
+    say(maker(ctx.find_root().command, {}, "klearning", VARIABLE).source())

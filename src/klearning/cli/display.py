@@ -61,6 +61,11 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     yield line
 
 
+def say(text: str = "", err: bool = False) -> None:
+    """Print in the encoding that was asked for: `click.echo` writes UTF-8 where Python was told ASCII."""
+    print(text, file=sys.stderr if err else sys.stdout)
+
+
 def width() -> int:
     """Columns to write in: those of the terminal, or plenty."""
     return Console().width if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDE
@@ -68,7 +73,7 @@ def width() -> int:
 
 def show_json(data: Any) -> None:
     """What is not finite is null, for JSON has no such numbers."""
-    click.echo(json.dumps(plain(data), indent=2, allow_nan=False))
+    say(json.dumps(plain(data), indent=2, allow_nan=False))
 
 
 def plain(data: Any) -> Any:
@@ -80,12 +85,13 @@ def plain(data: Any) -> Any:
 
 
 def show_heading(text: str) -> None:
-    click.secho(text, bold=is_lively(sys.stdout) and not os.environ.get("NO_COLOR"))
+    fancy = is_lively(sys.stdout) and not os.environ.get("NO_COLOR")
+    say(click.style(text, bold=True) if fancy else text)
 
 
 def show_paragraph(text: str, indent: str = "    ") -> None:
     """Wrapped to the terminal."""
-    click.echo(textwrap.fill(text, max(width(), 20), initial_indent=indent, subsequent_indent=indent))
+    say(textwrap.fill(text, max(width(), 20), initial_indent=indent, subsequent_indent=indent))
 
 
 def cell(value: Any) -> str:
@@ -117,7 +123,7 @@ def show_table(
     console = Console(width=width())
     with console.capture() as capture:
         console.print(table)
-    click.echo(capture.get(), nl=False)
+    say(capture.get().rstrip("\n"))
 
 
 def _show_records(rows: Sequence[Mapping[str, str]], title: str, caption: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from klearning import checks
 from klearning.agents import AGENTS
-from klearning.cli.display import is_lively, progress, show_json
+from klearning.cli.display import is_lively, progress, say, show_json
 from klearning.cli.names import (
     AGENT,
     ENVIRONMENT,
@@ -92,12 +92,12 @@ def learn(
             "mean_return": whole, "late_return": late, "saved": None if save is None else str(save),
         })  # fmt: skip
         return
-    click.echo(
+    say(
         f"{learner} in {environment}: mean return {whole:.4g} over {episodes} episodes, "
         f"{late:.4g} over the last {min(LATE, episodes)}"
     )
     if save is not None:
-        click.echo(f"saved: {save}")
+        say(f"saved: {save}")
 
 
 @contextmanager

@@ -50,16 +50,23 @@ class Pair(click.ParamType):  # type: ignore[type-arg]  # generic since Click 8.
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         name, equals, value = incomplete.partition("=")
         if equals:
-            words = {**VALUES, **AGENT_VALUES.get(str(ctx.params.get("agent") or "KLearning"), {})}.get(name, ())
+            words = {**VALUES, **AGENT_VALUES.get(typed(ctx, "agent") or "KLearning", {})}.get(name, ())
             return [CompletionItem(f"{name}={word}") for word in words if word.startswith(value)]
         return [CompletionItem(f"{known}=") for known in self.names(ctx) if known.startswith(name)]
+
+
+def typed(ctx: click.Context, place: str) -> str:
+    """The word that stands for an argument; after an option without its value Click has not given them out yet."""
+    places = [parameter.name for parameter in ctx.command.params if isinstance(parameter, click.Argument)]
+    waiting = dict(zip(places, ctx.args))
+    return str(waiting.get(place) or ctx.params.get(place) or "")
 
 
 def options_of(kind: str, things: dict[str, Any], default: str) -> Callable[[click.Context], Iterable[str]]:
     """The parameters of the world or agent that is named on the line, or of the default."""
 
     def names(ctx: click.Context) -> Iterable[str]:
-        thing = things.get(ctx.params.get(kind) or default)
+        thing = things.get(typed(ctx, kind) or default)
         return option_names(thing) if thing is not None else ()
 
     return names
@@ -76,7 +83,7 @@ def environment_options(ctx: click.Context) -> Iterable[str]:
     """The parameters of the environment that is named on the line; those of the world behind one of ours."""
     import gymnasium
 
-    spec = gymnasium.registry.get(ctx.params.get("environment") or "")
+    spec = gymnasium.registry.get(typed(ctx, "environment"))
     if spec is None or spec.entry_point is None:
         return ()
     if "world" in spec.kwargs:

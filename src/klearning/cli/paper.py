@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from klearning import checks
-from klearning.cli.display import show_heading, show_json
+from klearning.cli.display import say, show_heading, show_json
 from klearning.cli.names import FIGURE, PROTOCOL, as_json
 from klearning.cli.options import depth_list
 from klearning.cli.stores import run_sweep
@@ -77,8 +77,8 @@ def reproduce(
         show_json({name: [claim._asdict() for claim in claims] for name, claims in found.items()})
         return
     for name, claims in found.items():
-        click.echo()
+        say()
         show_heading(name)
         for claim in claims:
-            click.echo(f"  {claim.mark} {claim.sentence}\n      {claim.numbers}")
-    click.echo(f"\nfigures, claims.md and report.html are in {out}: open the last in a browser")
+            say(f"  {claim.mark} {claim.sentence}\n      {claim.numbers}")
+    say(f"\nfigures, claims.md and report.html are in {out}: open the last in a browser")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from klearning.cli.display import show_json
+from klearning.cli.display import say, show_json
 from klearning.cli.names import as_json
 from klearning.cli.teaching import Command
 from klearning.experiments.store import Store
@@ -31,6 +31,6 @@ def report(store: Path, output: Path, open_it: bool, as_json: bool) -> None:
     if as_json:
         show_json({"file": str(output), "runs": runs, "bytes": size})
     else:
-        click.echo(f"{output}: {runs:,} runs, {size / 1e6:.1f} MB")
+        say(f"{output}: {runs:,} runs, {size / 1e6:.1f} MB")
     if open_it and not webbrowser.open(output.resolve().as_uri()):
         raise OSError(f"no browser could be started: open {output} in one yourself")

@@ -9,7 +9,7 @@ import numpy as np
 
 from klearning import checks
 from klearning.agents import AGENTS
-from klearning.cli.display import progress, show_json, show_table
+from klearning.cli.display import progress, say, show_json, show_table
 from klearning.cli.names import AGENT, WORLD, WORLD_OPTION, agent_options, as_json, prior_options
 from klearning.cli.options import build, build_prior, parse
 from klearning.cli.teaching import Command
@@ -75,7 +75,7 @@ def run(
         show_runs(runs)
     if not no_figure:
         canvas.save(learning.draw(runs), out)
-        click.echo(f"drawn: {out}", err=as_json)
+        say(f"drawn: {out}", err=as_json)
 
 
 def summary(runs: Runs) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from klearning import checks
-from klearning.cli.display import progress, show_json
+from klearning.cli.display import progress, say, show_json
 from klearning.cli.names import as_json
 from klearning.cli.teaching import Command, Group
 from klearning.experiments.spec import Spec, sweep_from_toml
@@ -46,10 +46,10 @@ def run_sweep(specs: list[Spec], store: Store, timeout: float = float("inf"), th
     executor = LocalExecutor(None if threads is None else checks.whole("threads", threads))
     with progress("runs", missing) as advance:
         result = sweep_specs(specs, store, executor=executor, timeout=timeout, finished=lambda outcome: advance(1))
-    click.echo(f"{result.done} runs done, {result.skipped} were there already, {len(result.failed)} failed", err=True)
+    say(f"{result.done} runs done, {result.skipped} were there already, {len(result.failed)} failed", err=True)
     for outcome in result.failed:
         spec = outcome.spec
-        click.echo(f"failed: {spec.agent['name']} in {spec.world}, seed {spec.seed}: {outcome.error}", err=True)
+        say(f"failed: {spec.agent['name']} in {spec.world}, seed {spec.seed}: {outcome.error}", err=True)
     return result
 
 
@@ -77,10 +77,8 @@ def store_ls(path: Path, as_json: bool) -> None:
         groups.setdefault((row["protocol"], row["world"], row["agent"]), []).append(row)
     for (protocol, world, agent), members in groups.items():
         solved = sum(row["solved"] is not None for row in members)
-        click.echo(
-            f"{members[0]['name'][:12]}  {len(members):3} seeds  {solved:3} solved  {protocol:8} {world}  {agent}"
-        )
-    click.echo(f"{len(rows)} runs", err=True)
+        say(f"{members[0]['name'][:12]}  {len(members):3} seeds  {solved:3} solved  {protocol:8} {world}  {agent}")
+    say(f"{len(rows)} runs", err=True)
 
 
 @store.command("show", cls=Command, examples=["klearning store show 0123abcd", "klearning store show 0123abcd --json"])
@@ -110,8 +108,8 @@ def store_verify(path: Path, as_json: bool) -> None:
         show_json({"broken": said})
     else:
         for line in said:
-            click.echo(line, err=True)
-        click.echo(f"{len(said)} broken" if said else "all sound")
+            say(line, err=True)
+        say(f"{len(said)} broken" if said else "all sound")
     sys.exit(1 if said else 0)
 
 
@@ -124,7 +122,7 @@ def store_gc(path: Path, as_json: bool) -> None:
     if as_json:
         show_json({"removed": removed})
     else:
-        click.echo("\n".join([*removed, f"{len(removed)} removed"]))
+        say("\n".join([*removed, f"{len(removed)} removed"]))
 
 
 @store.command(
@@ -139,4 +137,4 @@ def store_export(file: Path, path: Path, as_json: bool) -> None:
     if as_json:
         show_json({"runs": runs, "file": str(file)})
     else:
-        click.echo(f"{runs} runs written to {file}")
+        say(f"{runs} runs written to {file}")
