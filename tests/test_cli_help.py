@@ -11,7 +11,11 @@ from klearning.experiments.store import Store
 from tests.test_cli import klearning
 from tests.test_docs import blocks
 
-LONG = ("klearning reproduce --quick", "klearning benchmark gymnasium CliffWalking --tune")
+LONG = (
+    "klearning reproduce --quick",
+    "klearning reproduce figure2 --seeds 2 --depths 4:8:2 --protocol text",
+    "klearning benchmark gymnasium CliffWalking --tune",
+)
 
 
 def all_commands(command=commands, path=("klearning",)):
