@@ -3,11 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup reproduce study test slow lint bench site clean
+.PHONY: help setup reproduce study examples test slow lint bench site clean
 
 help:
 	@echo "make reproduce  run the paper's experiments, draw its figures and check its claims into out/ (QUICK=1: a taste)"
 	@echo "make study      Bayes regret on thousands of MDPs, wrong priors, what knowledge buys: into out/ (QUICK=1: a taste)"
+	@echo "make examples   run the examples, one after the other"
 	@echo "make test       run the tests"
 	@echo "make slow       run the statistical and crash tests, which take longer"
 	@echo "make lint       check style and types"
@@ -31,6 +32,9 @@ reproduce: $(READY)
 
 study: $(READY)
 	$(BIN)/klearning reproduce study misspecification knowledge $(if $(QUICK),--quick)
+
+examples: $(READY)
+	@for file in examples/[0-9]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 -m "not slow"

@@ -14,7 +14,7 @@ ORDER = (
     "version", "compiled", "elementary", "rows", "checks", "unseen", "bellman", "split", "tiling", "importing", "mdp",
     "beliefs", "bonuses", "temperature", "cone", "regret", "theory", "worlds", "walking", "environments", "binning",
     "dm", "simulate", "contract", "agents", "memories", "files", "spaces", "saving", "learner", "watching", "training",
-    "benchmarks", "experiments", "figures", "papers", "report", "__init__", "cli",
+    "benchmarks", "experiments", "figures", "papers", "report", "__init__", "cli", "__main__",
 )  # fmt: skip
 
 
