@@ -30,7 +30,8 @@ class WorldEnv(gymnasium.Env[Any, Any]):
     Observations and actions are `Discrete`. ``numbering`` says what an observation is (`Walk`): ``auto`` is
     the state within its layer where the model is stationary (RiverSwim), and the state numbered through all
     layers elsewhere (DeepSea). After the last layer, where the last state is shown again, an episode is
-    ``terminated``; but ``truncated`` where the model is stationary, for there only time is up. ``P`` and ``initial_state_distrib`` hold the model as Gymnasium's toy-text environments do.
+    ``terminated``; but ``truncated`` where the model is stationary, for there only time is up. ``P`` and
+    ``initial_state_distrib`` hold the model as Gymnasium's toy-text environments do.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012, as Gymnasium has it

@@ -26,7 +26,7 @@ from klearning.cli.teaching import Command
 
 EXAMPLES = (
     "klearning learn FrozenLake-v1 --episodes 500",
-    "klearning learn CliffWalking-v1 --horizon 100 -p sd=3 -p mass=0.01 --evaluate-every 10 --episodes 100",
+    "klearning learn CliffWalking-v1 --horizon 100 -p sd=20 -p mass=0.01 --evaluate-every 10 --episodes 100",
     "klearning learn klearning/DeepSea-v0 PSRL -e depth=20 --save out/diver.npz",
     "klearning learn FrozenLake-v1 -e is_slippery=false --csv lake.csv --json --episodes 100",
 )
