@@ -13,7 +13,7 @@ import klearning as kl
 from klearning import learner as module
 from klearning.bellman import Model, Soft
 from klearning.memories import take_apart, widen
-from klearning.rows import dense_block, rows_to_layers
+from klearning.rows import dense_block, row_sums, rows_to_layers
 from klearning.simulate import new_task
 from tests.cases import modest
 from tests.small_worlds import corridor, leaving
@@ -140,7 +140,7 @@ def test_the_last_transition_is_learnt_where_layers_share_a_table(agent, prior):
     learner.end_episode()
     if posteriors(learner.memory):
         moves = sum(np.where(np.isinf(p.moves), 0.0, p.moves).sum() for p in posteriors(learner.memory))
-        weight = sum(p.model.rows.weight.sum() for p in posteriors(learner.memory))
+        weight = sum(row_sums(p.model.rows).sum() for p in posteriors(learner.memory))
         assert moves == weight == (2 if PRIORS[prior].stationary else 1)
 
 

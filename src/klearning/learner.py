@@ -68,8 +68,8 @@ class Learner:
             raise ValueError(f"action space {action_space} has too many points: give at most 10,000")
         names = (zlib.crc32(b"learner"), zlib.crc32(type(agent).__name__.encode()))
         self.streams = [
-            np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*names, use))) for use in range(3)
-        ]
+            np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*names, use))) for use in range(4)
+        ]  # actions, the agent's rewards and rows, predictions
         self.episode = 0  # episodes finished
         self.returns: list[float] = []
         self.said = np.zeros(len(agent.diagnostics))
@@ -130,7 +130,7 @@ class Learner:
             self._set_starts()
         self._states[0] = s
         self._uniforms = self.streams[0].random(self.horizon).tolist()
-        self.memory = self.agent.plan(self.memory, Streams(*self.streams[1:]), self.episode, self.said)
+        self.memory = self.agent.plan(self.memory, Streams(*self.streams[1:3]), self.episode, self.said)
 
     def _set_starts(self) -> None:
         """ρ is how often each state was the first so far."""
@@ -205,7 +205,7 @@ class Learner:
         width = len(self.starts)
         s = self.observations.number(observation) + 1 if self.observations.knows(observation) else width
         if how == "soft":
-            u = self.streams[0].random()
+            u = self.streams[3].random()
             table = self.memory.policy
             a = draw_action(table, l * width + s, u) if s < width else int(u * self.actions.count)
         else:
