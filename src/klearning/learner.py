@@ -75,7 +75,7 @@ class Learner:
         self.said = np.zeros(len(agent.diagnostics))
         self.starts = np.zeros(1 + (ROOM if self.observations.discovers else self.observations.count))
         announce_compilation()
-        self.memory: Any = agent.begin(self._belief())
+        self.memory: Any = self._fresh_memory()
         self._new_episode()
 
     def _belief(self) -> Belief:
@@ -83,6 +83,12 @@ class Learner:
         width = len(self.starts)
         uniform = np.full(width, 1.0 / width)
         return Belief.empty(self.prior, [width] * self.horizon, self.actions.count, uniform, END)
+
+    def _fresh_memory(self) -> Any:
+        """The agent's, with an even policy wherever it has yet to plan one."""
+        memory = self.agent.begin(self._belief())
+        memory.policy[:, ~memory.policy.any(axis=0)] = 1.0 / self.actions.count
+        return memory
 
     def _new_episode(self) -> None:
         self.step = 0
@@ -189,7 +195,7 @@ class Learner:
         self.starts = np.concatenate([self.starts, np.zeros(after - before)])
         if self._states[0] >= before:
             self.starts[self._states[0]] += 1.0
-        self.memory = widen(self.memory, self.agent.begin(self._belief()), before, after)
+        self.memory = widen(self.memory, self._fresh_memory(), before, after)
         self._set_starts()
 
     def predict(self, observation: Any, step: int = 0, how: str = "greedy") -> Any:
