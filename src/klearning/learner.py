@@ -71,6 +71,7 @@ class Learner:
             np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*names, use))) for use in range(4)
         ]  # actions, the agent's rewards and rows, predictions
         self.episode = 0  # episodes finished
+        self._warned = False  # that rewards are far from the prior
         self.returns: list[float] = []
         self.said = np.zeros(len(agent.diagnostics))
         self.starts = np.zeros(1 + (ROOM if self.observations.discovers else self.observations.count))
@@ -98,7 +99,6 @@ class Learner:
         self._rewards = np.zeros(self.horizon)
         self._uniforms: list[float] = []
         self._best: Floats | None = None
-        self._warned = False
         self._check_reward = self._check_coin if isinstance(self.prior.reward, Beta) else self._check_gaussian
 
     @property
