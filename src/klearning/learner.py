@@ -116,10 +116,12 @@ class Learner:
         """The action for an observation, drawn from this episode's policy."""
         if self._waiting or self.over:
             raise RuntimeError(self._misuse("act"))
-        l, s = self.step, self.observations.number(observation) + 1
+        l, met = self.step, self.observations.count
+        s = self.observations.number(observation) + 1
         if l == 0:
             self._begin(s)
         elif s != self._states[l]:
+            self.observations.forget(met)
             raise ValueError(f"observation={observation!r} is not the one that observe() was given last: pass that one")
         width = len(self.starts)
         if s < width:
@@ -156,14 +158,16 @@ class Learner:
         if not self._waiting:
             raise RuntimeError(self._misuse("observe"))
         l = self.step
-        r = float(reward)
+        try:
+            r = float(reward)
+        except (TypeError, ValueError):
+            raise ValueError(f"reward={reward!r} of step {l} is not a number: give a float") from None
         if not isfinite(r):
             raise ValueError(f"reward={reward!r} of step {l} is not finite: fix the simulator, or clip its rewards")
         self._check_reward(r)
+        a = self._chosen[l] if action is None else self.actions.number(action)
         s = END if terminated else self.observations.number(observation) + 1
-        if action is not None:
-            self._chosen[l] = self.actions.number(action)
-        self._rewards[l] = r
+        self._chosen[l], self._rewards[l] = a, r
         self.step = l = l + 1
         self._states[l] = s
         self._waiting = False

@@ -79,6 +79,12 @@ class Numbering:
         """Whether a point of the space has a number already."""
         return not self.discovers or self._key(point) in self.known
 
+    def forget(self, count: int) -> None:
+        """Keep the first ``count`` points that were met."""
+        while self.discovers and self.count > count:
+            self.known.popitem()
+            self.count -= 1
+
     def remember(self, keys: list[list[int]]) -> None:
         """Number these points, in their order: the first that were met."""
         if self.discovers:
