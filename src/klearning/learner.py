@@ -57,6 +57,8 @@ class Learner:
         seed: int = 0,
         discover: bool | None = None,
     ) -> None:
+        if isinstance(agent, type):
+            raise ValueError(f"agent={agent!r} is a class: give an agent, {agent.__name__}()")
         for method in ("plan", "update", "exploit"):
             if not hasattr(agent, method):
                 raise ValueError(f"agent={agent!r} has no method {method!r}: it cannot learn step by step")
@@ -66,6 +68,11 @@ class Learner:
         self.actions = Numbering("action", action_space)
         if self.actions.discovers:
             raise ValueError(f"action space {action_space} has too many points: give at most 10,000")
+        if self.observations.discovers and prior_arrays(self.prior):
+            raise ValueError(
+                "discover=True with a prior of known transitions, or with a support: they need the number of states, "
+                "give discover=False or leave them out"
+            )
         names = (zlib.crc32(b"learner"), zlib.crc32(type(agent).__name__.encode()))
         self.streams = [
             np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*names, use))) for use in range(4)
