@@ -1,6 +1,7 @@
 """Learner: the same agents as in `run`, step by step; what may go wrong in a loop of the reader's own."""
 
 import warnings
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -430,7 +431,7 @@ def test_bad_questions_are_errors():
 # -- discovery --------------------------------------------------------------------------------------------------------
 
 
-class Ring(gymnasium.Env):  # type: ignore[type-arg]
+class Ring(gymnasium.Env[Any, Any]):
     """``states`` in a ring; one action goes one on, the other two; begins anywhere, pays 1 at state 0."""
 
     def __init__(self, states=40):
