@@ -43,7 +43,7 @@ def learn(
     env: gymnasium.Env[Any, Any],
     *,
     episodes: int = 1000,
-    seed: int = 0,
+    seed: int | None = None,
     horizon: int | None = None,
     prior: Prior | None = None,
     callbacks: Sequence[Callback] = (),
@@ -53,7 +53,8 @@ def learn(
 
     ``horizon`` is the most steps of an episode, by default that of the environment's time limit. Give a learner in
     place of the agent to go on with it: ``episodes`` more. Episode t resets the environment with a seed made of
-    ``seed`` and t, so that what happens does not depend on where learning was interrupted. Where the environment
+    ``seed`` (by default 0, or the learner's) and t, so that what happens does not depend on where learning was
+    interrupted: an episode that was is given up, and played again by the next call. Where the environment
     tells its transitions, every ``evaluate_every`` episodes the policy is evaluated exactly for the callbacks, which
     are called after each episode and whose failures are warnings.
     """
@@ -65,12 +66,13 @@ def learn(
         _check_same(learner, env)
     else:
         spaces = env.observation_space, env.action_space
-        learner = Learner(agent, *spaces, horizon_of(env, horizon), prior=prior, seed=seed)
+        learner = Learner(agent, *spaces, horizon_of(env, horizon), prior=prior, seed=0 if seed is None else seed)
+    root = learner.seed if seed is None else checks.whole("seed", seed, 0)
     model = _model(learner, env) if every else None
     watchers = [guarded(callback) for callback in callbacks]
     for _ in range(count):
         value = regret = None
-        observation, _ = env.reset(seed=_episode_seed(seed, learner.episode))
+        observation, _ = env.reset(seed=_episode_seed(root, learner.episode))
         terminated = False
         while not learner.over:
             action = learner.act(observation)
