@@ -16,8 +16,10 @@ from tests.small_worlds import Corridor, corridor
 
 
 def assert_same_learning(got, want):
+    """What was learnt and planned; room to work in may hold other leftovers."""
     assert got.returns == want.returns
-    for x, y in zip(take_apart(got.memory), take_apart(want.memory), strict=True):
+    ours, theirs = (x.memory._replace(work=0) if hasattr(x.memory, "work") else x.memory for x in (got, want))
+    for x, y in zip(take_apart(ours), take_apart(theirs), strict=True):
         np.testing.assert_array_equal(x, y)
 
 

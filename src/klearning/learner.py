@@ -106,6 +106,7 @@ class Learner:
         self._rewards = np.zeros(self.horizon)
         self._uniforms: list[float] = []
         self._best: Floats | None = None
+        self._before: Any = None  # the episode: what `abandon_episode` goes back to
         self._check_reward = self._check_coin if isinstance(self.prior.reward, Beta) else self._check_gaussian
 
     @property
@@ -126,7 +127,7 @@ class Learner:
         l, met = self.step, self.observations.count
         s = self.observations.number(observation) + 1
         if l == 0:
-            self._begin(s)
+            self._begin(s, met)
         elif s != self._states[l]:
             self.observations.forget(met)
             raise ValueError(f"observation={observation!r} is not the one that observe() was given last: pass that one")
@@ -138,8 +139,10 @@ class Learner:
         self._chosen[l], self._waiting = a, True
         return self.actions.point(a)
 
-    def _begin(self, s: int) -> None:
+    def _begin(self, s: int, met: int) -> None:
         """The first state of an episode is known: count it, and plan."""
+        states = [stream.bit_generator.state for stream in self.streams[:3]]
+        self._before = self.memory, states, met, self.starts.copy()
         if s < len(self.starts):
             self.starts[s] += 1.0
             self._set_starts()
@@ -151,7 +154,8 @@ class Learner:
         """ρ is how often each state was the first so far."""
         posterior = getattr(getattr(self.memory, "planning", self.memory), "posterior", None)
         if posterior is not None:
-            posterior.model.initial[:] = self.starts / self.starts.sum()
+            total = self.starts.sum()
+            posterior.model.initial[:] = self.starts / total if total > 0.0 else 1.0 / len(self.starts)
 
     def observe(
         self,
@@ -195,6 +199,19 @@ class Learner:
         self.memory = self.agent.update(self.memory, episode, self.episode)
         self.returns.append(float(self._rewards[:k].sum()))
         self.episode += 1
+        self._new_episode()
+
+    def abandon_episode(self) -> None:
+        """Forget the episode under way, as if it had not begun: where the simulator failed, or was interrupted.
+
+        A learner that was loaded in the middle of one forgets what was seen, but not that it had begun.
+        """
+        if self._before is not None:
+            self.memory, states, met, self.starts = self._before
+            for stream, state in zip(self.streams, states, strict=False):
+                stream.bit_generator.state = state
+            self.observations.forget(met)
+            self._set_starts()
         self._new_episode()
 
     def _make_room(self) -> None:
@@ -255,6 +272,11 @@ class Learner:
         if self.over:
             return f"{called}() after the episode's end at step {self.step}: call end_episode() first"
         return f"{called}() before act(): ask for an action first"
+
+    @property
+    def under_way(self) -> bool:
+        """Whether an episode has begun that `end_episode` has not ended."""
+        return self._waiting or self.step > 0
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file; `kl.load` goes on from there, bit for bit."""

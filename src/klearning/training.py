@@ -64,6 +64,8 @@ def learn(
         if horizon is not None or prior is not None:
             raise ValueError("horizon and prior belong to the learner: give them only with an agent")
         _check_same(learner, env)
+        if learner.under_way:
+            raise ValueError("an episode is under way: finish it, or call learner.end_episode() or abandon_episode()")
     else:
         spaces = env.observation_space, env.action_space
         learner = Learner(agent, *spaces, horizon_of(env, horizon), prior=prior, seed=0 if seed is None else seed)
@@ -71,24 +73,35 @@ def learn(
     model = _model(learner, env) if every else None
     watchers = [guarded(callback) for callback in callbacks]
     for _ in range(count):
-        value = regret = None
-        observation, _ = env.reset(seed=_episode_seed(root, learner.episode))
-        terminated = False
-        while not learner.over:
-            action = learner.act(observation)
-            if model is not None and learner.step == 0 and learner.episode % every == 0:
-                value = evaluate(model[0], learner.memory.policy.T).value
-                regret = model[1] - value
-            observation, reward, terminated, truncated, _ = env.step(action)
-            learner.observe(float(reward), observation, terminated, truncated)
+        due = every > 0 and learner.episode % every == 0
+        try:
+            terminated, value = _play(learner, env, root, model if due else None)
+        except BaseException:
+            learner.abandon_episode()
+            raise
         steps = learner.step
         learner.end_episode()
         if watchers:
-            said = learner.diagnostics
-            report = Report(learner.episode, learner.returns[-1], steps, bool(terminated), said, value, regret)
+            numbers = (value, model[1] - value) if model is not None and value is not None else (None, None)
+            report = Report(learner.episode, learner.returns[-1], steps, terminated, learner.diagnostics, *numbers)
             for watch in watchers:
                 watch(report)
     return learner
+
+
+def _play(
+    learner: Learner, env: gymnasium.Env[Any, Any], seed: int, model: tuple[MDP, float] | None
+) -> tuple[bool, float | None]:
+    """One episode: whether it terminated, and the exact value of its policy where a model is given."""
+    value, terminated = None, False
+    observation, _ = env.reset(seed=_episode_seed(seed, learner.episode))
+    while not learner.over:
+        action = learner.act(observation)
+        if model is not None and value is None:
+            value = evaluate(model[0], learner.memory.policy.T).value
+        observation, reward, terminated, truncated, _ = env.step(action)
+        learner.observe(reward, observation, terminated, truncated)  # type: ignore[arg-type]
+    return bool(terminated), value
 
 
 def horizon_of(env: gymnasium.Env[Any, Any], asked: int | None = None) -> int:
