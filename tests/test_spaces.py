@@ -20,9 +20,7 @@ shapes = st.lists(st.integers(1, 3), min_size=1, max_size=2).map(tuple)
 def multi_discrete(draw):
     shape = draw(shapes)
     n = int(np.prod(shape))
-    nvec, begin = (
-        np.array(draw(st.lists(x, min_size=n, max_size=n)), np.int64).reshape(shape) for x in (small, start)
-    )
+    nvec, begin = (np.array(draw(st.lists(x, min_size=n, max_size=n)), np.int64).reshape(shape) for x in (small, start))
     return spaces.MultiDiscrete(nvec, start=begin, dtype=draw(st.sampled_from([np.int64, np.int32, np.int8])))
 
 
