@@ -24,7 +24,7 @@ from klearning import checks
 from klearning.agents import AGENTS
 from klearning.beliefs import Belief, Beta, Episode, Prior
 from klearning.compiled import Floats, announce_compilation
-from klearning.memories import put_together, take_apart, widen
+from klearning.memories import leaf_names, put_together_by_name, take_apart, widen
 from klearning.saving import Arrays, prior_arrays, prior_from_json, prior_to_json, read_archive, write_archive
 from klearning.simulate import Stepwise, Streams, draw_action
 from klearning.spaces import Numbering, space_from_json, space_to_json
@@ -303,7 +303,7 @@ class Learner:
     def _arrays(self) -> Arrays:
         l, known = self.step, list(self.observations.known)
         return {
-            **{f"memory_{i:03}": leaf for i, leaf in enumerate(take_apart(self.memory))},
+            **dict(zip(leaf_names(self.memory), take_apart(self.memory), strict=True)),
             "starts": self.starts,
             "said": self.said,
             "returns": np.array(self.returns, np.float64),
@@ -319,9 +319,10 @@ class Learner:
         """What `_settings` and `_arrays` hold beyond what a learner is made with."""
         l = settings["step"]
         self.observations.remember(arrays["observations"].tolist())
+        if not self.observations.discovers and arrays["starts"].shape != self.starts.shape:
+            raise ValueError(f"starts has shape {arrays['starts'].shape}, not {self.starts.shape}")
         self.starts = arrays["starts"]
-        leaves = [arrays[name] for name in sorted(arrays) if name.startswith("memory_")]
-        self.memory = put_together(self.agent.begin(self._belief()), leaves)
+        self.memory = put_together_by_name(self.agent.begin(self._belief()), arrays)
         self.episode, self.step, self.over = settings["episode"], l, settings["over"]
         self._waiting, self.said = settings["waiting"], arrays["said"]
         self.returns, self._uniforms = arrays["returns"].tolist(), arrays["uniforms"].tolist()
