@@ -81,7 +81,7 @@ def begun(name: str) -> tuple[kl.Learner, Clockwork]:
     agent, more, space, midway = CASES[name]
     learner, simulator = kl.Learner(agent, space, spaces.Discrete(ACTIONS), HORIZON, **more), Clockwork(space)
     follow(learner, simulator, BEFORE)
-    while midway != (0 < learner.step and not learner.over):
+    while midway != (learner.step > 0 and not learner.over):
         follow(learner, simulator, 1)
     if not midway:
         learner.end_episode()

@@ -270,13 +270,13 @@ def test_misuse_is_one_clear_error_and_no_more(misuse):
 
 
 BAD_STEPS = {
-    "nan": (dict(reward=float("nan"), observation=1), "reward=nan of step 0 is not finite"),
-    "infinite": (dict(reward=float("inf"), observation=1), "reward=inf of step 0 is not finite"),
-    "no number": (dict(reward="much", observation=1), "reward='much' of step 0 is not a number"),
-    "none": (dict(reward=None, observation=1), "reward=None of step 0 is not a number"),
-    "outside": (dict(reward=0.0, observation=4), "observation=4 is outside"),
-    "no observation": (dict(reward=0.0, observation=None), "observation=None is outside"),
-    "no action": (dict(reward=0.0, observation=1, action=3), "action=3 is outside"),
+    "nan": ({"reward": float("nan"), "observation": 1}, "reward=nan of step 0 is not finite"),
+    "infinite": ({"reward": float("inf"), "observation": 1}, "reward=inf of step 0 is not finite"),
+    "no number": ({"reward": "much", "observation": 1}, "reward='much' of step 0 is not a number"),
+    "none": ({"reward": None, "observation": 1}, "reward=None of step 0 is not a number"),
+    "outside": ({"reward": 0.0, "observation": 4}, "observation=4 is outside"),
+    "no observation": ({"reward": 0.0, "observation": None}, "observation=None is outside"),
+    "no action": ({"reward": 0.0, "observation": 1, "action": 3}, "action=3 is outside"),
 }
 
 
@@ -302,7 +302,7 @@ def test_bad_observations_of_act_are_errors_and_change_nothing():
     learner.act(0)
     learner.observe(0.0, 1)
     before = state_of(learner)
-    with pytest.raises(ValueError, match="observation=2 is not the one that observe.. was given last"):
+    with pytest.raises(ValueError, match=r"observation=2 is not the one that observe.. was given last"):
         learner.act(2)
     assert_same_state(state_of(learner), before)
     go_on(learner)
@@ -315,14 +315,14 @@ def test_what_cannot_learn_is_refused():
         numbered(kl.KLearning)
     with pytest.raises(ValueError, match="horizon=0"):
         numbered(kl.KLearning(), horizon=0)
-    with pytest.raises(ValueError, match="action space .* too many points"):
+    with pytest.raises(ValueError, match=r"action space .* too many points"):
         kl.Learner(kl.KLearning(), spaces.Discrete(2), spaces.Discrete(20_000), 5)
-    with pytest.raises(ValueError, match="observation space Box.* is not discrete: bin it"):
+    with pytest.raises(ValueError, match=r"observation space Box.* is not discrete: bin it"):
         kl.Learner(kl.KLearning(), spaces.Box(0, 1), spaces.Discrete(2), 5)
-    with pytest.raises(ValueError, match="action space Box.* is not discrete"):
+    with pytest.raises(ValueError, match=r"action space Box.* is not discrete"):
         kl.Learner(kl.KLearning(), spaces.Discrete(2), spaces.Box(0, 1), 5)
+    prior = kl.Prior(transitions=kl.Known([np.full((4, 2, 4), 0.25)]), stationary=True)
     with pytest.raises(ValueError, match=r"discover=True .* support"):
-        prior = kl.Prior(transitions=kl.Known([np.full((4, 2, 4), 0.25)]), stationary=True)
         kl.Learner(kl.KLearning(), spaces.Discrete(3), spaces.Discrete(2), 5, prior=prior, discover=True)
 
 

@@ -1,4 +1,4 @@
-"""Files of learners: going on is bit for bit, bad files are one clear error each, and old files can be read for ever."""
+"""Files of learners: going on is bit for bit, a bad file is one clear error, an old one can be read for ever."""
 
 import copy
 import errno
@@ -82,7 +82,8 @@ def test_a_loaded_learner_goes_on_as_if_nothing_had_been(agent, kind, tmp_path):
         calls += 1
         if calls > 60:
             x = loop.learner
-            moment = "waiting" if x._waiting else "over" if x.over else "between steps" if x.step else "between episodes"
+            between = "between steps" if x.step else "between episodes"
+            moment = "waiting" if x._waiting else "over" if x.over else between
             saved.setdefault(moment, calls)
     assert len(saved) == 5
     whole, done = Loop(kl.Learner(agent, space, spaces.Discrete(2), 10, seed=4, **KINDS[kind])), 0
@@ -128,7 +129,8 @@ def test_saved_learners_go_on_in_learn(tmp_path):
 
 
 def test_spaces_of_every_kind_are_saved(tmp_path):
-    space = spaces.Dict([("b", spaces.MultiBinary(2)), ("a", spaces.MultiDiscrete([2, 2], dtype=np.int8, start=[1, 0]))])
+    vector = spaces.MultiDiscrete([2, 2], dtype=np.int8, start=[1, 0])
+    space = spaces.Dict([("b", spaces.MultiBinary(2)), ("a", vector)])
     actions = spaces.Tuple([spaces.Discrete(2, start=5), spaces.MultiDiscrete([2], dtype=np.int8)])
     learner = kl.Learner(kl.QLearning(), space, actions, 5)
     space.seed(0)
@@ -159,7 +161,7 @@ def test_the_same_learner_gives_the_same_bytes(tmp_path):
     kl.load(one).save(three)
     assert one.read_bytes() == two.read_bytes() == three.read_bytes()
     learner.save(str(two))  # over what is there, by a path that is a string
-    assert sorted(os.listdir(tmp_path)) == ["a.npz", "b.npz", "c.npz"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npz", "b.npz", "c.npz"]
 
 
 def test_an_agent_of_ones_own_cannot_be_saved(tmp_path):
@@ -242,7 +244,7 @@ def test_truncated_files(good):
 
 
 def test_flipped_bits(good):
-    """An error, or nothing changed: archives hold dates and other fields that nobody reads. """
+    """An error, or nothing changed: archives hold dates and other fields that nobody reads."""
     data, before = good.read_bytes(), state_of(kl.load(good))
     directory = data.index(b"PK\x01\x02")
     refused = 0
@@ -328,7 +330,7 @@ def test_a_full_disk_leaves_the_old_file(good, monkeypatch):
     with pytest.raises(OSError, match=r"cannot write .*good\.npz: No space left on device"):
         learner.save(good)
     assert good.read_bytes() == before
-    assert os.listdir(good.parent) == ["good.npz"]
+    assert [path.name for path in good.parent.iterdir()] == ["good.npz"]
     monkeypatch.undo()
     learner.save(good)
     assert isinstance(kl.load(good).agent, kl.RLSVI)
@@ -341,7 +343,7 @@ def test_places_where_nothing_can_be_written(good, tmp_path):
     for place in (folder, tmp_path / "none" / "x.npz", good / "x.npz"):
         with pytest.raises(OSError, match=f"cannot write {place}"):
             learner.save(place)
-    assert sorted(os.listdir(tmp_path)) == ["folder", "good.npz"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "good.npz"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

@@ -143,9 +143,8 @@ class Learner:
         """The first state of an episode is known: count it, and plan."""
         states = [stream.bit_generator.state for stream in self.streams[:3]]
         self._before = self.memory, states, met, self.starts.copy()
-        if s < len(self.starts):
-            self.starts[s] += 1.0
-            self._set_starts()
+        self.starts[s] += 1.0
+        self._set_starts()
         self._states[0] = s
         self._uniforms = self.streams[0].random(self.horizon).tolist()
         self.memory = self.agent.plan(self.memory, Streams(*self.streams[1:3]), self.episode, self.said)
@@ -215,14 +214,12 @@ class Learner:
         self._new_episode()
 
     def _make_room(self) -> None:
-        """Wider tables where more states were met than there is room for; one is always left for what is to come."""
+        """Wider tables where more states were met than there is room for; there always is for one new start."""
         before, needed = len(self.starts), self.observations.count + 2
         if not self.observations.discovers or needed <= before:
             return
         after = max(needed, 2 * before)
         self.starts = np.concatenate([self.starts, np.zeros(after - before)])
-        if self._states[0] >= before:
-            self.starts[self._states[0]] += 1.0
         self.memory = widen(self.memory, self._fresh_memory(), before, after)
         self._set_starts()
 

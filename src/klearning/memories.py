@@ -24,7 +24,8 @@ def leaf_names(memory: Any, name: str = "memory") -> list[str]:
     """What `take_apart` lists, by name."""
     if isinstance(memory, tuple):
         fields = getattr(memory, "_fields", range(len(memory)))
-        return [leaf for field, part in zip(fields, memory, strict=True) for leaf in leaf_names(part, f"{name}.{field}")]
+        parts = zip(fields, memory, strict=True)
+        return [leaf for field, part in parts for leaf in leaf_names(part, f"{name}.{field}")]
     return [name]
 
 
@@ -75,10 +76,9 @@ def widen(old: Any, new: Any, before: int, after: int) -> Any:
         return old
     if old.dtype == np.int64:  # offsets of layers
         return new
-    if old.shape == new.shape:  # no column a state
-        new[...] = old
-    else:
-        _by_layer(new, after)[..., :before] = _by_layer(old, before)
+    if old.shape == new.shape:  # a number a layer, and none a state
+        return old
+    _by_layer(new, after)[..., :before] = _by_layer(old, before)
     return new
 
 
