@@ -22,6 +22,7 @@ import numpy as np
 
 import klearning as kl
 from bench.bare import library_loop, polynomial_loop
+from bench.simulators import overhead
 from klearning.agents.k_learning import Memory
 from klearning.beliefs import Belief, Prior
 from klearning.bellman import Model, Soft, policy_sweep, soft_sweep
@@ -204,6 +205,19 @@ def agent_table() -> None:
         row(name, every, f"{speed[50]:,.0f}", f"{speed[100]:,.0f}", f"{speed[50] / speed[100]:.1f}")
 
 
+def simulator_table() -> None:
+    header("environment", "agent", "its own step, µs", "act + observe, µs", "plan + update an episode, ms")
+    for name, agent, episodes in (
+        ("CliffWalking", kl.Random(), 50),
+        ("CliffWalking", kl.KLearning(), 50),
+        ("FrozenLake", kl.KLearning(), 50),
+        ("FrozenLake", kl.PSRL(), 50),
+        ("Taxi", kl.KLearning(), 20),
+    ):
+        own, added, planned = overhead(agent, name, episodes)
+        row(name, type(agent).__name__, f"{own:.1f}", f"{added:.1f}", f"{planned / 1e3:.2f}")
+
+
 def big_world() -> None:
     """Depth 1000, in a process of its own so that the peak memory is its own."""
     start = time.perf_counter()
@@ -246,6 +260,7 @@ def main() -> None:
     solve_table()
     episode_table()
     agent_table()
+    simulator_table()
     print("\n" + in_new_process("big_world"))
     with tempfile.TemporaryDirectory() as cache:
         print(f"first run on a fresh machine, compiling: {in_new_process('first_run', cache)}")

@@ -30,20 +30,20 @@ KNOWN = kl.Prior(transitions=kl.Known([np.broadcast_to(np.eye(5)[0], (5, 2, 5))]
 CASES: dict[str, tuple[Any, dict[str, Any], spaces.Space[Any], bool]] = {
     "KLearning": (kl.KLearning(), {}, FOUR, False),
     "KLearning_schedule_layered": (kl.KLearning("schedule", "sharp"), {"prior": LAYERED}, FOUR, True),
-    "KLearning_discover": (kl.KLearning(0.5, "paper"), {"discover": True, "seed": 7}, FOUR, True),
+    "KLearning_fixed": (kl.KLearning(0.5, "paper"), {"seed": 7}, FOUR, True),
     "PSRL": (kl.PSRL(), {"prior": COINS}, FOUR, True),
-    "PSRL_support": (kl.PSRL(), {"prior": SUPPORT}, NESTED, False),
+    "PSRL_support": (kl.PSRL(), {"prior": SUPPORT, "discover": False}, NESTED, False),
     "RLSVI": (kl.RLSVI(), {}, FOUR, False),
     "UCBVI": (kl.UCBVI("bernstein", 0.001, episodes=100), {"prior": LAYERED}, FOUR, False),
-    "UCRL2": (kl.UCRL2(0.05), {}, FOUR, True),
+    "UCRL2": (kl.UCRL2(0.05), {"discover": False}, FOUR, True),
     "UCFH": (kl.UCFH(0.05, least_visits=1), {}, FOUR, False),
-    "BEB": (kl.BEB(0.02), {"prior": KNOWN}, FOUR, False),
+    "BEB": (kl.BEB(0.02), {"prior": KNOWN, "discover": False}, FOUR, False),
     "BOLT": (kl.BOLT(0.2, imagined_reward=1.0), {}, NESTED, False),
     "QLearning": (kl.QLearning(0.2), {}, FOUR, True),
     "SoftQLearning": (kl.SoftQLearning(), {}, FOUR, False),
     "SoftQLearning_model": (kl.SoftQLearning(form="model"), {}, FOUR, False),
     "OptimisticQLearning": (kl.OptimisticQLearning("bernstein", 0.05), {"prior": COINS}, FOUR, False),
-    "Random": (kl.Random(), {"discover": True}, NESTED, False),
+    "Random": (kl.Random(), {"discover": False}, NESTED, False),
 }
 
 

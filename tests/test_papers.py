@@ -27,7 +27,7 @@ def test_everything_is_drawn_from_the_store(filled, tmp_path):
     found = reproduce.publish(TINY, filled, tmp_path)
     pictures = sorted(path.name for path in tmp_path.glob("*.png"))
     by_protocol = [f"figure{k}_{name}.png" for k in (2, 3, 4) for name in ("printed", "text")]
-    assert pictures == sorted([*by_protocol, "figure1.png", "bayes_regret.png", "planning_cost.png"])
+    assert pictures == sorted([*by_protocol, "figure1.png", "bayes_regret.png", "planning_cost.png", "watching.png"])
     assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in pictures)
     assert json.loads((tmp_path / "claims.json").read_text()).keys() == found.keys()
     for claims in found.values():

@@ -29,12 +29,12 @@ def support(blocks):
 
 
 KINDS = {
-    "stationary": {},
+    "stationary": {"discover": False},
     "layered": {"prior": kl.Prior()},
-    "discovered": {"discover": True},
+    "discovered": {},
     "coins": {"prior": kl.Prior(kl.Beta(), stationary=True)},
-    "stationary support": {"prior": kl.Prior(transitions=support(1), stationary=True)},
-    "layered support": {"prior": kl.Prior(transitions=support(9), span=[1.0] * 10)},
+    "stationary support": {"prior": kl.Prior(transitions=support(1), stationary=True), "discover": False},
+    "layered support": {"prior": kl.Prior(transitions=support(9), span=[1.0] * 10), "discover": False},
 }
 
 
@@ -219,7 +219,7 @@ CHANGES = {
     "setting": (lambda h: {**h, "agent": {**h["agent"], "new": 1}}, "is not what this version of klearning writes"),
     "missing": (lambda h: {k: v for k, v in h.items() if k != "prior"}, "is not what this version"),
     "horizon": (lambda h: {**h, "horizon": 7}, "is not what this version"),
-    "space": (lambda h: {**h, "observation_space": {"kind": "Discrete", "n": 9, "start": 0}}, "is not what this"),
+    "space": (lambda h: {**h, "action_space": {"kind": "Discrete", "n": 9, "start": 0}}, "is not what this"),
     "memory": (lambda h: {**h, "agent": {"name": "PSRL"}}, "is not what this version of klearning writes"),
     "format": (lambda h: {**h, "format": "klearning runs"}, "holds no learner"),
     "version": (lambda h: {**h, "version": "new"}, "upgrade klearning"),

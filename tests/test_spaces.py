@@ -141,22 +141,21 @@ INSIDE = [
 
 @pytest.mark.parametrize(("space", "point", "number"), INSIDE, ids=str)
 def test_what_is_inside_may_be_written_in_many_ways(space, point, number):
-    assert Numbering("observation", space).number(point) == number
+    assert Numbering("observation", space, discover=False).number(point) == number
 
 
 @pytest.mark.parametrize("space", [spaces.Box(0, 1), spaces.Text(3), spaces.Sequence(DISCRETE)], ids=str)
 def test_what_is_not_discrete_is_refused_by_its_place(space):
     with pytest.raises(ValueError, match="is not discrete"):
-        Numbering("observation", space)
+        Numbering("observation", space, discover=True)
     nested = spaces.Dict({"a": spaces.Tuple([DISCRETE, space])})
     with pytest.raises(ValueError, match=r"observation\['a'\]\[1\] space .* is not discrete"):
-        Numbering("observation", nested)
+        Numbering("observation", nested, discover=True)
 
 
-def test_spaces_beyond_counting_are_discovered():
-    numbering = Numbering("observation", spaces.MultiDiscrete([100, 101]))
-    assert numbering.discovers
-    assert not Numbering("observation", spaces.MultiDiscrete([100, 100])).discovers
-    vast = Numbering("observation", spaces.MultiBinary(500))
+def test_spaces_beyond_counting_must_be_discovered():
+    with pytest.raises(ValueError, match="at most 1,000,000 can be counted through"):
+        Numbering("observation", spaces.MultiDiscrete([1000, 1001]), discover=False)
+    vast = Numbering("observation", spaces.MultiBinary(500), discover=True)
     assert vast.number(np.ones(500, np.int8)) == 0
     assert not vast.knows(np.zeros(500, np.int8))

@@ -182,6 +182,7 @@ def test_episodes_add_up(stationary):
 PLANNERS = [
     kl.KLearning(),
     kl.KLearning("schedule", "sharp"),
+    kl.KLearning(bonus="split"),
     kl.KLearning(0.2, "paper"),
     kl.BEB(0.01),
     kl.BOLT(0.2),
@@ -446,17 +447,19 @@ def assert_cone_agrees(belief, bonus):
 # -- Q-learning -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("forget", [False, True])
 @pytest.mark.parametrize("step", ["falling", 0.3])
 @pytest.mark.parametrize("discount", [1.0, 0.9])
-def test_tied_q_learning_is_the_textbooks(step, discount):
+def test_tied_q_learning_is_the_textbooks(step, discount, forget):
+    """Where the horizon cut an episode short and what came next is not known, nothing is learnt from the last step."""
     L, S, A, epsilon = 5, 5, 3, 0.2
     agent = kl.QLearning(epsilon, step, discount)
     memory = agent.begin(nothing_seen(True, END, L, S, A))
     Q, n = np.zeros((S, A)), np.zeros((S, A))
-    for t, episode in enumerate(random_episodes(np.random.default_rng(2), 50, L, S, A, END)):
+    for t, episode in enumerate(random_episodes(np.random.default_rng(2), 50, L, S, A, END, forget)):
         memory = agent.update(memory, episode, t)
         path = episode.states % S
-        for s, a, r, y in zip(path[:-1], episode.actions, episode.rewards, path[1:], strict=True):
+        for s, a, r, y in zip(path[:-1], episode.actions, episode.rewards, path[1:]):
             n[s, a] += 1
             alpha = (L + 1) / (L + n[s, a]) if step == "falling" else step
             Q[s, a] += alpha * (r + discount * Q[y].max() - Q[s, a])

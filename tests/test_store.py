@@ -22,9 +22,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays, from_dtype
 
-from klearning.files import arrays_from_bytes, arrays_to_bytes, checksum, write_whole
 from klearning.experiments.spec import make_spec
 from klearning.experiments.store import COLUMNS, Store, StoreError
+from klearning.files import arrays_from_bytes, arrays_to_bytes, checksum, write_whole
 from tests.cases import modest
 
 SEEDS = range(3)

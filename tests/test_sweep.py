@@ -15,11 +15,12 @@ from klearning.agents import AGENTS
 from klearning.agents.baselines import Random
 from klearning.beliefs import Belief
 from klearning.experiments import running
-from klearning.files import arrays_from_bytes, arrays_to_bytes
-from klearning.experiments.running import Stopped, TimedOut, execute, put_together, take_apart
+from klearning.experiments.running import Stopped, TimedOut, execute
 from klearning.experiments.spec import build_agent, build_prior, build_world, make_spec
 from klearning.experiments.store import Store, StoreError
 from klearning.experiments.sweep import LocalExecutor, Outcome, sweep
+from klearning.files import arrays_from_bytes, arrays_to_bytes
+from klearning.memories import put_together, take_apart
 from klearning.simulate import new_task
 from tests.test_store import contents
 
@@ -154,7 +155,7 @@ def test_how_long_chunks_take_does_not_matter(tmp_path, monkeypatch, seconds):
 
 
 def test_snapshots_are_what_the_agent_held_then(tmp_path):
-    """The visits of a snapshot are those of a run that ends there, and so are the values."""
+    """The visits of a snapshot are those of a run that ends there, and so are the values and the policy."""
     store = Store(tmp_path)
     snapshots = (3, 8, 20)
     execute(sea(episodes=30, snapshots=snapshots), store)
@@ -163,7 +164,10 @@ def test_snapshots_are_what_the_agent_held_then(tmp_path):
         short = sea(episodes=t, snapshots=[t])
         execute(short, store)
         np.testing.assert_array_equal(arrays["snapshot_visits"][i], store.get(short).arrays["visits"])
-        np.testing.assert_array_equal(arrays["snapshot_values"][i], store.get(short).arrays["snapshot_values"][0])
+        for part in ("values", "policy"):
+            there = store.get(short).arrays[f"snapshot_{part}"]
+            np.testing.assert_array_equal(arrays[f"snapshot_{part}"][i], there[0])
+    np.testing.assert_allclose(arrays["snapshot_policy"].sum(axis=1), 1.0)
     assert arrays["snapshot_visits"].sum(axis=(1, 2)).tolist() == [4 * t for t in snapshots]
 
 

@@ -10,8 +10,8 @@ import pytest
 from gymnasium import spaces
 
 import klearning as kl
+from klearning.importing import read_horizon
 from klearning.memories import take_apart
-from klearning.training import horizon_of
 from tests.small_worlds import Corridor, corridor
 
 
@@ -96,23 +96,23 @@ def test_spaces_of_several_kinds():
 
 
 class Endless(Corridor):
-    def __str__(self):
+    def __repr__(self):
         return "<Endless>"
 
 
 def test_an_environment_without_time_limit_needs_a_horizon():
-    with pytest.raises(ValueError, match=r"<Endless> has no time limit, .*: give horizon="):
+    with pytest.raises(ValueError, match=r"env=<Endless> has no time limit, .*: give horizon="):
         kl.learn(kl.KLearning(), Endless(), episodes=1)
     assert kl.learn(kl.KLearning(), Endless(), episodes=1, horizon=7).horizon == 7
 
 
 def test_the_horizon_is_that_of_the_time_limit():
-    assert horizon_of(gymnasium.make("FrozenLake-v1")) == 100
-    assert horizon_of(gymnasium.make("FrozenLake-v1", max_episode_steps=17)) == 17
-    assert horizon_of(corridor(limit=12)) == 12
-    assert horizon_of(gymnasium.wrappers.TransformReward(corridor(limit=12), float)) == 12
+    assert read_horizon(gymnasium.make("FrozenLake-v1"), None) == 100
+    assert read_horizon(gymnasium.make("FrozenLake-v1", max_episode_steps=17), None) == 17
+    assert read_horizon(corridor(limit=12), None) == 12
+    assert read_horizon(gymnasium.wrappers.TransformReward(corridor(limit=12), float), None) == 12
     with pytest.raises(ValueError, match="horizon=0"):
-        horizon_of(corridor(), 0)
+        read_horizon(corridor(), 0)
 
 
 def test_a_learner_goes_on_only_where_it_belongs():

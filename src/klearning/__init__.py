@@ -20,16 +20,21 @@ from klearning.agents import (
     SoftQLearning,
 )
 from klearning.beliefs import Belief, Beta, Dirichlet, Episode, Gaussian, Known, Prior
+from klearning.binning import Binned
 from klearning.cone import solve_cone
 from klearning.contract import BrokenContract, check_agent
+from klearning.environments import WorldEnv, register_environments
 from klearning.learner import Learner, PriorWarning, load
 from klearning.mdp import MDP, Solution, evaluate, optimal
 from klearning.simulate import Agent, Runs, run
 from klearning.temperature import Plan, Schedule, schedule, solve
+from klearning.theory import regret_bound
 from klearning.training import Report, learn
 from klearning.version import __version__
 from klearning.watching import CSVWriter, LiveView, TensorBoardWriter
-from klearning.worlds import bandit, deep_sea, random_mdp, river_swim
+from klearning.worlds import admission_queue, bandit, deep_sea, dose_finding, inventory, random_mdp, river_swim
+
+register_environments()
 
 __all__ = [
     "BEB",
@@ -43,6 +48,7 @@ __all__ = [
     "Agent",
     "Belief",
     "Beta",
+    "Binned",
     "BrokenContract",
     "CSVWriter",
     "Dirichlet",
@@ -65,15 +71,20 @@ __all__ = [
     "SoftQLearning",
     "Solution",
     "TensorBoardWriter",
+    "WorldEnv",
     "__version__",
+    "admission_queue",
     "bandit",
     "check_agent",
     "deep_sea",
+    "dose_finding",
     "evaluate",
+    "inventory",
     "learn",
     "load",
     "optimal",
     "random_mdp",
+    "regret_bound",
     "river_swim",
     "run",
     "schedule",

@@ -20,6 +20,7 @@ import numpy as np
 from klearning.compiled import Floats, Ints, index, kernel
 from klearning.elementary import exp_negative, log1p_unit
 from klearning.rows import Rows
+from klearning.unseen import Unseen, no_price
 
 
 class Model(NamedTuple):
@@ -62,20 +63,18 @@ def spread_evenly(model: Model, l: int, V: Floats) -> float:
 @kernel(inline=True)
 def expectation(model: Model, l: int, a: int, V: Floats, out: Floats) -> None:
     """out(i) = Σ_s' P(s'|s,a) V(s') for the states s of layer l, i counting from its first; 0 behind the last."""
-    width = index(model.layers[l + 1] - model.layers[l])
-    if l + 2 == model.layers.size:
-        out[:width] = 0.0
-        return
-    at, below = index(model.table[l]), index(model.layers[l + 1] - model.table[l + 1])
+    low = index(model.table[l])
+    high = low + index(model.layers[l + 1] - model.layers[l])
+    below, inside = index(model.layers[l + 1] - model.table[l + 1]), index(l + 2 < model.layers.size)
     start, length, scale = model.rows.start[a], model.rows.length[a], model.scale[a]
     succ, weight = model.rows.succ, model.rows.weight
     even = spread_evenly(model, l, V)
-    for i in range(width):
+    for s in range(low, high):
         total = even
-        first = index(start[at + i])
-        for e in range(first, first + index(length[at + i])):
+        first = index(start[s])
+        for e in range(first, first + inside * index(length[s])):
             total += weight[e] * V[index(succ[e]) + below]
-        out[i] = scale[at + i] * total
+        out[s - low] = scale[s] * total
 
 
 @kernel
@@ -205,15 +204,17 @@ class Soft(NamedTuple):
     H_a: Floats
     C_a: Floats
     D_a: Floats
+    unseen: Unseen  # the price of unknown transitions, for `split.sweep`
 
 
-def soft_arrays(layers: Ints, actions: int) -> Soft:
+def soft_arrays(layers: Ints, actions: int, unseen: Unseen | None = None) -> Soft:
     lanes = -(-np.diff(layers) // LANES) * LANES
     at = np.concatenate([[0], np.cumsum(lanes)])
     size, width = int(at[-1]), int(lanes.max())
     V, H, C, D = np.zeros((4, size))
     K_a, H_a, C_a, D_a = np.zeros((4, width))
-    return Soft(at, V, H, C, D, np.zeros((actions, size)), K_a, H_a, C_a, D_a)
+    share = np.zeros((actions, size))
+    return Soft(at, V, H, C, D, share, K_a, H_a, C_a, D_a, no_price() if unseen is None else unseen)
 
 
 @kernel
@@ -269,7 +270,7 @@ def backup(
     high = row + index(model.layers[l + 1]) - low
     here, bonus = index(at) - row, low - row  # from a row of the tables to a place in K, and to one in c
     below = index(W.at[l + 1] - model.table[l + 1])  # from a successor's number to its place
-    inside = index(l + 2 < model.layers.size)
+    inside = index(l + 2 < model.layers.size)  # nothing follows the last layer
     start, length, succ, weight = model.rows.start[a], model.rows.length[a], model.rows.succ, model.rows.weight
     m, scale, c_a = model.reward[a], model.scale[a], c[a]
     once, thrice = 1.0 / tau, 2.0 / (tau * tau * tau)

@@ -1,13 +1,14 @@
-"""c(s,a): half the epistemic variance proxy of a state and action, in three versions.
+"""c(s,a): half the epistemic variance proxy of a state and action, in four versions.
 
 | name     | c(s,a)                                         | standing                                    |
 |----------|------------------------------------------------|---------------------------------------------|
 | `paper`  | (σ² + (L−l)²) / (2 (n∨1))                      | e-bellmanop as printed                      |
 | `sharp`  | ½ [Var(μ|data) + ρ_l² / (4 (α0 + n + 1))]      | an upper bound; ρ_l bounds the span of V*   |
 | `reward` | ½ Var(μ|data)                                  | exact when P is known, else a heuristic     |
+| `split`  | ½ Var(μ|data)                                  | an upper bound; the sweep prices P itself   |
 
-All that distinguishes one version of K-learning from another is this array; the sweep adds c/τ and
-knows nothing else.
+All that distinguishes the first three is this array: the sweep adds c/τ and knows nothing else. `split` has the c of
+`reward`, and a sweep that puts a bound on the certainty equivalent of P·V in the place of P̄V (split.py).
 """
 
 from typing import NamedTuple
@@ -18,9 +19,10 @@ from klearning import checks
 from klearning.beliefs import Belief, Episode, Posterior
 from klearning.bellman import shared
 from klearning.compiled import Floats, kernel
+from klearning.unseen import Unseen, no_price, price
 
-PAPER, SHARP, REWARD = range(3)
-BONUSES = {"paper": PAPER, "sharp": SHARP, "reward": REWARD}
+PAPER, SHARP, REWARD, SPLIT = range(4)
+BONUSES = {"paper": PAPER, "sharp": SHARP, "reward": REWARD, "split": SPLIT}
 
 
 class Bonus(NamedTuple):
@@ -33,10 +35,20 @@ class Bonus(NamedTuple):
 def bonus_for(belief: Belief, name: str) -> Bonus:
     version = BONUSES[checks.choice("bonus", name, BONUSES)]
     left = np.arange(belief.horizon - 1, -1, -1.0)
-    spans = {PAPER: left, SHARP: belief.prior.spans(belief.horizon), REWARD: 0.0 * left}[version]
-    if version == SHARP and not belief.transitions.learns:
-        spans = 0.0 * left
+    spans = 0.0 * left
+    if version == PAPER:
+        spans = left
+    elif version == SHARP and belief.transitions.learns:
+        spans = belief.prior.spans(belief.horizon)
     return Bonus(version, spans**2)
+
+
+def unseen_for(belief: Belief, bonus: Bonus, p: Posterior) -> Unseen:
+    """The price of unknown transitions: none, but for `split` where they are unknown."""
+    if bonus.version != SPLIT or not belief.transitions.learns:
+        return no_price()
+    span = np.full(belief.horizon, np.inf) if belief.prior.span is None else belief.prior.spans(belief.horizon)
+    return price(float(belief.transitions.even_mass), p.moves, span)
 
 
 @kernel(inline=True)

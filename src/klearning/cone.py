@@ -85,7 +85,7 @@ def solve_cone(belief: Belief, bonus: str = "paper", solver: str = "CLARABEL") -
     Where a state cannot be reached the program leaves its values free; `solve` reports the smallest.
     """
     checks.choice("solver", solver, SOLVERS)
-    chosen = bonus_for(belief, bonus)
+    chosen = bonus_for(belief, checks.choice("bonus", bonus, ["paper", "sharp", "reward"]))
     if belief.actions == 1:  # the infimum is at τ = ∞, which no solver attains
         return solve(belief, "optimal", bonus)
     p = belief.posterior()

@@ -30,7 +30,6 @@ from klearning.simulate import Stepwise, Streams, draw_action
 from klearning.spaces import Numbering, space_from_json, space_to_json
 
 END = 0  # the state of every layer in which an episode is over
-ROOM = 16  # states to begin with where they are numbered as they come
 FAR = 6.0  # a reward this many standard deviations from a Gaussian prior's mean is worth a warning
 WAYS = ("greedy", "soft")
 
@@ -43,7 +42,8 @@ class Learner:
     """An agent that learns in a simulator. Episodes have at most ``horizon`` steps.
 
     The ``prior`` is stationary unless one says otherwise: what is seen at one step is known of all. Observations are
-    numbered as they come if ``discover``, by default where the space has more than 10,000 points.
+    numbered as they come, so that how many there are need not be known, and none that never comes costs anything;
+    without ``discover`` all points of the space are there from the beginning.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Learner:
         *,
         prior: Prior | None = None,
         seed: int = 0,
-        discover: bool | None = None,
+        discover: bool = True,
     ) -> None:
         if isinstance(agent, type):
             raise ValueError(f"agent={agent!r} is a class: give an agent, {agent.__name__}()")
@@ -65,9 +65,7 @@ class Learner:
         self.agent, self.horizon, self.seed = agent, checks.whole("horizon", horizon), checks.whole("seed", seed, 0)
         self.prior = Prior(stationary=True) if prior is None else prior
         self.observations = Numbering("observation", observation_space, discover)
-        self.actions = Numbering("action", action_space)
-        if self.actions.discovers:
-            raise ValueError(f"action space {action_space} has too many points: give at most 10,000")
+        self.actions = Numbering("action", action_space, discover=False)
         if self.observations.discovers and prior_arrays(self.prior):
             raise ValueError(
                 "discover=True with a prior of known transitions, or with a support: they need the number of states, "
@@ -81,7 +79,7 @@ class Learner:
         self._warned = False  # that rewards are far from the prior
         self.returns: list[float] = []
         self.said = np.zeros(len(agent.diagnostics))
-        self.starts = np.zeros(1 + (ROOM if self.observations.discovers else self.observations.count))
+        self.starts = np.zeros(1 + (1 if self.observations.discovers else self.observations.count))
         announce_compilation()
         self.memory: Any = self._fresh_memory()
         self._new_episode()
@@ -115,6 +113,21 @@ class Learner:
         table: Floats = self.memory.policy
         return table.T.reshape(self.horizon, -1, self.actions.count)
 
+    def by_point(self, policy: Floats) -> Floats:
+        """A policy (A, S) with its states renumbered: END, then all points of the observation space in order.
+
+        This is how `MDP.from_gymnasium` numbers them. Points that were never met have the policy of such.
+        """
+        if not self.observations.discovers:
+            return policy
+        width = len(self.starts)
+        columns = np.full(1 + self.observations.points, width - 1)
+        columns[END] = END
+        for key, k in self.observations.known.items():
+            columns[1 + self.observations.mixed(key)] = 1 + k
+        layered = policy.reshape(self.actions.count, self.horizon, width)
+        return np.ascontiguousarray(layered[:, :, columns].reshape(self.actions.count, -1))
+
     @property
     def diagnostics(self) -> dict[str, float]:
         """What the agent said of this episode's plan."""
@@ -132,10 +145,9 @@ class Learner:
             self.observations.forget(met)
             raise ValueError(f"observation={observation!r} is not the one that observe() was given last: pass that one")
         width = len(self.starts)
-        if s < width:
-            a = draw_action(self.memory.policy, l * width + s, self._uniforms[l])
-        else:  # met in this very episode: all actions are alike
-            a = int(self._uniforms[l] * self.actions.count)
+        a = draw_action(
+            self.memory.policy, l * width + min(s, width - 1), self._uniforms[l]
+        )  # the last is for new ones
         self._chosen[l], self._waiting = a, True
         return self.actions.point(a)
 
@@ -214,11 +226,13 @@ class Learner:
         self._new_episode()
 
     def _make_room(self) -> None:
-        """Wider tables where more states were met than there is room for; there always is for one new start."""
-        before, needed = len(self.starts), self.observations.count + 2
-        if not self.observations.discovers or needed <= before:
+        """Wider tables where new states were met, with room for just one that is yet to come.
+
+        No more than one: a prior spread over many states that nobody has met would be optimistic about all of them.
+        """
+        before, after = len(self.starts), self.observations.count + 2
+        if not self.observations.discovers or after <= before:
             return
-        after = max(needed, 2 * before)
         self.starts = np.concatenate([self.starts, np.zeros(after - before)])
         self.memory = widen(self.memory, self._fresh_memory(), before, after)
         self._set_starts()
@@ -235,14 +249,13 @@ class Learner:
             raise ValueError(f"step={step} is not below the horizon of {self.horizon}: give a smaller one")
         width = len(self.starts)
         s = self.observations.number(observation) + 1 if self.observations.knows(observation) else width
+        s = l * width + min(s, width - 1)  # the last is for those never met
         if how == "soft":
-            u = self.streams[3].random()
-            table = self.memory.policy
-            a = draw_action(table, l * width + s, u) if s < width else int(u * self.actions.count)
+            a = draw_action(self.memory.policy, s, self.streams[3].random())
         else:
             if self._best is None:
                 self._best = self.agent.exploit(self.memory)
-            a = int(self._best[:, l * width + s].argmax()) if s < width else 0
+            a = int(self._best[:, s].argmax())
         return self.actions.point(a)
 
     def _check_coin(self, r: float) -> None:

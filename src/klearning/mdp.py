@@ -1,7 +1,7 @@
 """MDP: the tuple {S, A, R, P, L, ρ}, with states numbered through all layers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 from klearning import checks
 from klearning.bellman import Model, all_action_values, greedy, hard_sweep, occupancy_sweep, policy_sweep
 from klearning.compiled import Floats, Ints, announce_compilation
+from klearning.importing import END, read_horizon, read_name, read_table
 from klearning.rows import Rows, rows_from_layers, rows_to_layers
+from klearning.tiling import Entries, dense_entries, tiled_rows
 
 Layers = list[Floats]  # one array a layer; axes state, action, next state
 
@@ -91,8 +93,44 @@ class MDP:
         horizon = checks.whole("horizon", horizon)
         r = checks.array("rewards", rewards, (None, None))
         states, actions = r.shape
+        if r.size == 0:
+            raise ValueError(f"rewards has shape {r.shape}: give at least one state and one action")
         p = checks.distributions("transitions", transitions, (states, actions, states))
-        return cls.from_layers([r] * horizon, [p] * (horizon - 1), initial, noise, name=name)
+        start = checks.distributions("initial", initial, (states,))
+        return cls._tiled(r, dense_entries(p), start, horizon, noise, name)
+
+    @classmethod
+    def from_gymnasium(
+        cls,
+        env: Any,
+        horizon: int | None = None,
+        *,
+        initial: ArrayLike | None = None,
+        noise: float | str = 0.0,
+        name: str | None = None,
+    ) -> "MDP":
+        """From an environment that holds its model, ``env.unwrapped.P``, as Gymnasium's FrozenLake or Taxi do.
+
+        Every layer has one state more than the environment: index 0 is END, where terminated transitions
+        lead, and state i of the environment is index i + 1. Rewards are means over the outcomes of (s, a);
+        what is lost of a reward that depends on the next state is its spread. ``horizon`` defaults to the
+        environment's time limit, ``initial`` to its ``initial_state_distrib``.
+        """
+        steps = read_horizon(env, horizon)
+        table = read_table(env, initial)
+        mdp = cls._tiled(table.reward, table.entries, table.initial, steps, noise, name or read_name(env))
+        return replace(mdp, end=END)
+
+    @classmethod
+    def _tiled(
+        cls, rewards: Floats, entries: Entries, initial: Floats, horizon: int, noise: float | str, name: str
+    ) -> "MDP":
+        """The same (S, A) rewards and transitions in every layer."""
+        states, actions = rewards.shape
+        reward = np.ascontiguousarray(np.tile(rewards.T, horizon))
+        rows = tiled_rows(entries, states, actions, horizon)
+        layers = checks.offsets([states] * horizon)
+        return cls(layers, reward, rows, initial, _check_noise(noise, reward), None, name)
 
     @property
     def horizon(self) -> int:

@@ -1,18 +1,18 @@
 """Discrete spaces as numbers: every observation and every action of a simulator gets one.
 
 A point of `Discrete`, `MultiDiscrete`, `MultiBinary`, or a `Tuple` or `Dict` of these, is a few whole numbers, each
-below a known size. Where the product of the sizes is small the points are counted through; where it is not, or where
-one asks for it, they are numbered as they come.
+below a known size. Points are numbered as they come, or counted through where they are not too many.
 """
 
 from collections.abc import Callable
+from math import prod
 from operator import index
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
-MOST = 10_000  # points that are counted through; spaces with more are numbered as they come
+MOST = 1_000_000  # points that may be counted through
 
 Key = tuple[int, ...]
 
@@ -20,15 +20,15 @@ Key = tuple[int, ...]
 class Numbering:
     """Numbers for the points of a discrete space; ``field`` names it in errors."""
 
-    def __init__(self, field: str, space: spaces.Space[Any], discover: bool | None = None) -> None:
+    def __init__(self, field: str, space: spaces.Space[Any], discover: bool) -> None:
         self.field, self.space = field, space
         self.sizes: list[int] = []
         self._read, self._write = _reader(field, space, self.sizes)
-        product = 1
-        for size in self.sizes:
-            product *= size
-        self.discovers = product > MOST if discover is None else discover
-        self.count = 0 if self.discovers else product  # points that have a number
+        self.points = prod(self.sizes)
+        self.discovers = discover
+        self.count = 0 if discover else self.points  # points that have a number
+        if self.count > MOST:
+            raise ValueError(f"{field} space {space} has {self.points} points: at most {MOST:,} can be counted through")
         self.known: dict[Key, int] = {}
         if self.discovers:
             self.number = self._number_found
@@ -49,8 +49,12 @@ class Numbering:
         raise self._outside(point)
 
     def _number_mixed(self, point: Any) -> int:
+        return self.mixed(self._key(point))
+
+    def mixed(self, key: Key) -> int:
+        """Counted through, the last part fastest."""
         k = 0
-        for part, size in zip(self._key(point), self.sizes, strict=True):
+        for part, size in zip(key, self.sizes, strict=True):
             k = k * size + part
         return k
 

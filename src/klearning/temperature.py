@@ -27,12 +27,12 @@ from klearning.bellman import (
     occupancy_sweep,
     policy_sweep,
     soft_arrays,
-    soft_sweep,
     without_padding,
 )
-from klearning.bonuses import Bonus, bonus_for, fill, largest_numerator
+from klearning.bonuses import Bonus, bonus_for, fill, largest_numerator, unseen_for
 from klearning.compiled import Floats, kernel
 from klearning.mdp import Layers, split
+from klearning.split import split_k_values, sweep
 
 MOST_SWEEPS = 200
 LONGEST_STEP = 3.0  # in log τ
@@ -74,6 +74,9 @@ class Temperature(NamedTuple):
 
 @kernel
 def duality_gap(tau: float, H: float, C: float) -> float:
+    """How far f(τ) is above its minimum at most. With priced transitions H̄ may be negative, and says nothing then."""
+    if H < 0.0:
+        return np.inf
     return (np.sqrt(tau * H) - np.sqrt(C / tau)) ** 2
 
 
@@ -98,7 +101,7 @@ def at_temperature(model: Model, c: Floats, tau: float, policy: Floats, W: Soft)
         policy[:] = 1.0
         bound = policy_sweep(model, model.reward, policy, np.empty(policy.shape[1]), W.K_a)
         return Temperature(tau, bound, 0.0, 1, 0.0)
-    f, H, C, _ = soft_sweep(model, c, tau, W)
+    f, H, C, _ = sweep(model, c, tau, W)
     boltzmann(model.layers, W, policy)
     return Temperature(tau, f, duality_gap(tau, H, C), 1, tau)
 
@@ -112,11 +115,13 @@ def at_optimum(model: Model, c: Floats, warm: float, tolerance: float, policy: F
     if c.shape[0] == 1:
         return at_temperature(model, c, np.inf, policy, W)
     tau = warm if warm > 0.0 else first_guess(model, c, W)
+    if W.unseen.priced and tau == 0.0:
+        tau = 1.0  # rewards are certain, but transitions may not be
     low, high, sweeps = 0.0, np.inf, 0
     while tau > 0.0:
-        f, H, C, f2 = soft_sweep(model, c, tau, W)
+        f, H, C, f2 = sweep(model, c, tau, W)
         sweeps += 1
-        if C == 0.0:  # nothing uncertain can be reached: f grows with τ
+        if C == 0.0 and not uncertain(W, tau, H, f):  # nothing uncertain can be reached: f grows with τ
             break
         gap, slope = duality_gap(tau, H, C), tau * H - C / tau  # slope = df / d log τ
         if slope > 0.0:
@@ -124,11 +129,18 @@ def at_optimum(model: Model, c: Floats, warm: float, tolerance: float, policy: F
         else:
             low = tau
         better = newton(tau, slope, slope + tau * tau * f2, low, high)
-        if gap <= allowed(tolerance, f, tau * H + C / tau) or sweeps == MOST_SWEEPS:
+        optimism = abs(f) if W.unseen.priced else tau * H + C / tau  # of the tilted model, which is optimistic itself
+        if gap <= allowed(tolerance, f, optimism) or sweeps == MOST_SWEEPS:
             boltzmann(model.layers, W, policy)
             return Temperature(tau, f, gap, sweeps, better)
         tau = better
     return at_temperature(model, c, 0.0, policy, W)
+
+
+@kernel
+def uncertain(W: Soft, tau: float, H: float, f: float) -> bool:
+    """Whether certain rewards leave something to be uncertain about: transitions, at a temperature that matters."""
+    return W.unseen.priced and (H < 0.0 or tau * H > ROUNDING * (1.0 + abs(f)))
 
 
 @kernel
@@ -151,7 +163,7 @@ class Plan:
     """What a solve returns; arrays as one (S_l, A) or (S_l,) a layer.
 
     ``bound`` is f(τ), an upper bound on the expected optimal value where the bonus is valid, and ``gap``
-    how far at most f(τ) is above its minimum over τ.
+    how far at most f(τ) is above its minimum over τ (with `split` and a stated span, a local one).
     """
 
     temperature: float
@@ -172,7 +184,7 @@ def solve(
 ) -> Plan:
     """K-values (e-bellmanop) and the Boltzmann policy over them (e-policy).
 
-    ``temperature`` is "optimal", a number, or ``schedule(t)``; ``bonus`` is "paper", "sharp" or "reward".
+    ``temperature`` is "optimal", a number, or ``schedule(t)``; ``bonus`` is "paper", "sharp", "reward" or "split".
     The optimum is found to a duality gap below ``tolerance`` times the optimism f − J, and times f. It is 0 where
     nothing is uncertain (act greedily) and infinite where there is one action.
     """
@@ -181,9 +193,10 @@ def solve(
     p = belief.posterior()
     c = np.zeros((belief.actions, belief.states))
     fill(chosen, p, c)
-    W = soft_arrays(belief.layers, belief.actions)
+    W = soft_arrays(belief.layers, belief.actions, unseen_for(belief, chosen, p))
     policy = np.zeros_like(c)
     if isinstance(temperature, Schedule):
+        check_schedule(bonus)
         found = at_temperature(p.model, c, scheduled(chosen, p, c, temperature.t), policy, W)
     elif isinstance(temperature, str):
         checks.choice("temperature", temperature, ["optimal"])
@@ -197,6 +210,13 @@ def solve(
             'give one closer to the optimum (temperature="optimal")'
         )
     return _plan(p.model, c, found, policy, W)
+
+
+def check_schedule(bonus: str) -> None:
+    if bonus == "split":
+        raise ValueError(
+            "temperature by the schedule with bonus='split': the schedule is for bonuses c/τ, use temperature='optimal'"
+        )
 
 
 def _plan(model: Model, c: Floats, found: Temperature, policy: Floats, W: Soft) -> Plan:
@@ -216,8 +236,11 @@ def complete(
         all_action_values(model, model.reward, V, K)
     else:
         without_padding(model.layers, W.at, W.V, V)
-        all_action_values(model, model.reward, V, K)
-        K += c / tau
+        if W.unseen.priced:
+            split_k_values(model, c, tau, W, K)
+        else:
+            all_action_values(model, model.reward, V, K)
+            K += c / tau
     occupancy_sweep(model, policy, occupancy)
 
 
@@ -226,7 +249,7 @@ def _check_temperature(value: float, model: Model, c: Floats, W: Soft) -> float:
     if c.shape[0] == 1 and value == np.inf:
         return np.inf
     tau = checks.number("temperature", value, 0.0)
-    if tau == 0.0 and c.shape[0] > 1 and first_guess(model, c, W) > 0.0:
+    if tau == 0.0 and c.shape[0] > 1 and (W.unseen.priced or first_guess(model, c, W) > 0.0):
         raise ValueError(
             "temperature=0 makes the bonus c/τ infinite where something is uncertain: "
             'give a positive number, or temperature="optimal"'

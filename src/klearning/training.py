@@ -10,6 +10,7 @@ import numpy as np
 
 from klearning import checks
 from klearning.beliefs import Prior
+from klearning.importing import read_horizon
 from klearning.learner import Learner
 from klearning.mdp import MDP, evaluate, optimal
 from klearning.simulate import Stepwise
@@ -46,12 +47,14 @@ def learn(
     seed: int | None = None,
     horizon: int | None = None,
     prior: Prior | None = None,
+    discover: bool = True,
     callbacks: Sequence[Callback] = (),
     evaluate_every: int = 0,
 ) -> Learner:
     """Let an agent learn in an environment; returns the `Learner`, with ``returns`` and ``predict``.
 
-    ``horizon`` is the most steps of an episode, by default that of the environment's time limit. Give a learner in
+    ``horizon`` is the most steps of an episode, by default that of the environment's time limit; ``prior`` and
+    ``discover`` are those of `Learner`. Give a learner in
     place of the agent to go on with it: ``episodes`` more. Episode t resets the environment with a seed made of
     ``seed`` (by default 0, or the learner's) and t, so that what happens does not depend on where learning was
     interrupted: an episode that was is given up, and played again by the next call. Where the environment
@@ -68,7 +71,8 @@ def learn(
             raise ValueError("an episode is under way: finish it, or call learner.end_episode() or abandon_episode()")
     else:
         spaces = env.observation_space, env.action_space
-        learner = Learner(agent, *spaces, horizon_of(env, horizon), prior=prior, seed=0 if seed is None else seed)
+        number = 0 if seed is None else seed
+        learner = Learner(agent, *spaces, read_horizon(env, horizon), prior=prior, seed=number, discover=discover)
     root = learner.seed if seed is None else checks.whole("seed", seed, 0)
     model = _model(learner, env) if every else None
     watchers = [guarded(callback) for callback in callbacks]
@@ -98,26 +102,10 @@ def _play(
     while not learner.over:
         action = learner.act(observation)
         if model is not None and value is None:
-            value = evaluate(model[0], learner.memory.policy.T).value
+            value = evaluate(model[0], learner.by_point(learner.memory.policy).T).value
         observation, reward, terminated, truncated, _ = env.step(action)
         learner.observe(reward, observation, terminated, truncated)  # type: ignore[arg-type]
     return bool(terminated), value
-
-
-def horizon_of(env: gymnasium.Env[Any, Any], asked: int | None = None) -> int:
-    """The most steps of an episode: what was asked for, or the environment's time limit."""
-    if asked is not None:
-        return checks.whole("horizon", asked)
-    limit = env.spec.max_episode_steps if env.spec is not None else None
-    layer: Any = env
-    while limit is None and isinstance(layer, gymnasium.Wrapper):
-        limit = getattr(layer, "_max_episode_steps", None)
-        layer = layer.env
-    if limit is None:
-        raise ValueError(
-            f"{env} has no time limit, so an episode may never end: give horizon=..., the most steps of an episode"
-        )
-    return int(limit)
 
 
 def _check_same(learner: Learner, env: gymnasium.Env[Any, Any]) -> None:
@@ -133,7 +121,7 @@ def _episode_seed(seed: int, episode: int) -> int:
 
 def _model(learner: Learner, env: gymnasium.Env[Any, Any]) -> tuple[MDP, float]:
     """The environment's own model, and its optimal value."""
-    if learner.observations.discovers or not hasattr(env.unwrapped, "P"):
+    if not hasattr(env.unwrapped, "P"):
         raise ValueError(f"evaluate_every needs a model and {env} tells none: leave it at 0")
     mdp = MDP.from_gymnasium(env, horizon=learner.horizon)
     return mdp, optimal(mdp).value

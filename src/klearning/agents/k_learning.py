@@ -17,10 +17,10 @@ from klearning import checks
 from klearning.agents.planning import exploit
 from klearning.beliefs import Belief, Episode, Posterior, learn
 from klearning.bellman import Soft, soft_arrays, soft_values
-from klearning.bonuses import Bonus, bonus_for, fill, refresh
+from klearning.bonuses import BONUSES, Bonus, bonus_for, fill, refresh, unseen_for
 from klearning.compiled import Floats, kernel
 from klearning.simulate import Streams, Task, play
-from klearning.temperature import Temperature, at_optimum, at_temperature, scheduled
+from klearning.temperature import Temperature, at_optimum, at_temperature, check_schedule, scheduled
 
 OPTIMAL, SCHEDULE, FIXED = range(3)
 
@@ -75,7 +75,7 @@ def episodes(memory: Memory, rule: Rule, task: Task, first: int, count: int) -> 
 
 @dataclass(frozen=True)
 class KLearning:
-    """K-learning with temperature "optimal", "schedule" or a number, and bonus "reward", "sharp" or "paper".
+    """K-learning with temperature "optimal", "schedule" or a number, and bonus "reward", "split", "sharp" or "paper".
 
     ``tolerance`` is the duality gap, relative to the optimism f − J, at which the search for τ stops.
     """
@@ -92,8 +92,10 @@ class KLearning:
             checks.choice("temperature", self.temperature, ["optimal", "schedule"])
         else:
             checks.number("temperature", self.temperature, 0.0, above=True)
-        checks.choice("bonus", self.bonus, ["paper", "sharp", "reward"])
+        checks.choice("bonus", self.bonus, BONUSES)
         checks.number("tolerance", self.tolerance, 0.0, 1.0, above=True)
+        if self.temperature == "schedule":
+            check_schedule(self.bonus)
 
     def rule(self) -> Rule:
         kinds = {"optimal": OPTIMAL, "schedule": SCHEDULE}
@@ -105,7 +107,8 @@ class KLearning:
         posterior, bonus = belief.posterior(), bonus_for(belief, self.bonus)
         c = np.zeros((belief.actions, belief.states))
         fill(bonus, posterior, c)
-        return Memory(posterior, bonus, c, 0.0, np.zeros_like(c), soft_arrays(belief.layers, belief.actions))
+        work = soft_arrays(belief.layers, belief.actions, unseen_for(belief, bonus, posterior))
+        return Memory(posterior, bonus, c, 0.0, np.zeros_like(c), work)
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         return episodes(memory, self.rule(), task, first, count)

@@ -6,6 +6,8 @@ import click
 
 from klearning.cli.learning import agents, run, worlds
 from klearning.cli.paper import reproduce
+from klearning.cli.report import report
+from klearning.cli.simulators import benchmark, learn
 from klearning.cli.stores import store, sweep
 from klearning.version import __version__
 
@@ -18,7 +20,7 @@ def commands() -> None:
     """Bayesian reinforcement learning that explores on purpose."""
 
 
-for command in (run, agents, worlds, reproduce, sweep, store):
+for command in (run, learn, agents, worlds, reproduce, report, sweep, store, benchmark):
     commands.add_command(command)
 
 

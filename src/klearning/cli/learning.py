@@ -27,7 +27,7 @@ from klearning.worlds import SOURCES, WORLDS
 @click.option("-a", "--agent-option", "agent_options", multiple=True, metavar="NAME=VALUE", help="e.g. bonus=sharp")
 @click.option(
     "-p", "--prior-option", "prior_options", multiple=True, metavar="NAME=VALUE",
-    help="reward=gaussian (mean, sd, noise) or reward=beta (a, b); mass; span",
+    help="reward=gaussian (mean, sd, noise) or reward=beta (a, b); mass; span; stationary=yes",
 )  # fmt: skip
 @click.option("-n", "--episodes", default=1000, show_default=True)
 @click.option("-s", "--seeds", default="5", show_default=True, help="how many, or which: 0,3,7")

@@ -15,16 +15,17 @@ def build(maker: Callable[..., Any], kind: str, options: Sequence[str]) -> Any:
 
 
 def build_prior(options: Sequence[str]) -> Prior:
-    names = ["reward", "mean", "sd", "noise", "a", "b", "mass", "span"]
+    names = ["reward", "mean", "sd", "noise", "a", "b", "mass", "span", "stationary"]
     given = dict(split_option("prior", option, names) for option in options)
     kinds: dict[str, Callable[..., Gaussian | Beta]] = {"gaussian": Gaussian, "beta": Beta}
     kind = checks.choice("prior option reward", given.pop("reward", "gaussian"), kinds)
     own = list(inspect.signature(kinds[kind]).parameters)
     span = given.pop("span", None)
+    stationary = checks.choice("prior option stationary", given.pop("stationary", "no"), ["yes", "no"]) == "yes"
     transitions = Dirichlet(**{name: given.pop(name) for name in list(given) if name == "mass"})
     for name in given:
         checks.choice(f"option of a {kind} prior", name, own)
-    return Prior(kinds[kind](**given), transitions, span)
+    return Prior(kinds[kind](**given), transitions, span, stationary)
 
 
 def split_option(kind: str, option: str, names: Sequence[str]) -> tuple[str, Any]:

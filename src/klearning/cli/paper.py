@@ -37,6 +37,7 @@ def reproduce(
     klearning reproduce
     klearning reproduce figure2 --seeds 30 --depths 10:50:10 --protocol text
     """
+    from klearning import report as reports
     from klearning.figures import canvas
     from klearning.papers.odonoghue2021 import reproduce as paper
     from klearning.papers.odonoghue2021.protocols import PROTOCOLS
@@ -64,4 +65,5 @@ def reproduce(
         click.secho(f"\n{name}", bold=True)
         for claim in claims:
             click.echo(f"  {claim.mark} {claim.sentence}\n      {claim.numbers}")
-    click.echo(f"\nfigures and claims.md are in {out}")
+    reports.write(store, out / "report.html")
+    click.echo(f"\nfigures, claims.md and report.html are in {out}: open the last in a browser")

@@ -24,15 +24,17 @@ from klearning.memories import put_together, take_apart
 from klearning.simulate import CHUNK_SECONDS, Task, new_task
 
 STREAMS = ("world_stream", "action_stream", "reward_stream", "row_stream")
+PICTURE_PARTS = ("values", "visits", "policy")
 Arrays = dict[str, NDArray[Any]]
 
 
 class Picture(NamedTuple):
-    """A snapshot: after how many episodes, the agent's values then, and all visits until then."""
+    """A snapshot: after how many episodes, the agent's values and policy then, and all visits until then."""
 
     t: int
     values: Floats
     visits: Floats
+    policy: Floats  # (A, S), the one that was followed in episode t
 
 
 class Stopped(Exception):
@@ -69,7 +71,7 @@ def execute(
         done += size
         progress(size)
         if done in spec.snapshots:
-            pictures.append(Picture(done, agent.values(memory), task.log.visits.copy()))
+            pictures.append(Picture(done, agent.values(memory), task.log.visits.copy(), memory.policy.copy()))
         now = time.monotonic()
         count = count * 2 if now - start < CHUNK_SECONDS / 2 and size == count else count
         late, stop = now - began > timeout, should_stop()
@@ -109,6 +111,7 @@ def _result(
     if kept := [picture for picture in pictures if picture.t <= done]:
         arrays["snapshot_values"] = np.stack([picture.values for picture in kept])
         arrays["snapshot_visits"] = np.stack([picture.visits for picture in kept])
+        arrays["snapshot_policy"] = np.stack([picture.policy for picture in kept])
     return arrays
 
 
@@ -118,7 +121,7 @@ def save_checkpoint(path: Path, memory: Any, task: Task, done: int, pictures: li
     arrays |= {"values": log.values[:done], "returns": log.returns[:done], "hits": log.hits[:done]}
     arrays |= {"visits": log.visits, "diagnostics": log.diagnostics[:, :done]}
     for i, picture in enumerate(pictures):
-        arrays |= {f"picture_values_{i:03}": picture.values, f"picture_visits_{i:03}": picture.visits}
+        arrays |= {f"picture_{part}_{i:03}": getattr(picture, part) for part in PICTURE_PARTS}
     streams = [getattr(task, name).bit_generator.state for name in STREAMS]
     arrays["streams"] = np.frombuffer(json.dumps(streams).encode(), np.uint8)
     arrays["name"] = np.frombuffer(spec.name.encode(), np.uint8)
@@ -138,6 +141,10 @@ def load_checkpoint(path: Path, begun: Any, task: Task, spec: Spec) -> tuple[Any
         leaves = [arrays[name] for name in sorted(arrays) if name.startswith("memory_")]
         memory = put_together(begun, leaves)
         streams = json.loads(arrays["streams"].tobytes())
+        taken = [t for t in sorted(spec.snapshots) if t <= len(arrays["values"])]
+        pictures = [
+            Picture(t, *(arrays[f"picture_{part}_{i:03}"] for part in PICTURE_PARTS)) for i, t in enumerate(taken)
+        ]
     except (OSError, KeyError, ValueError, IndexError, TypeError):
         path.unlink(missing_ok=True)
         return begun, 0, []
@@ -146,8 +153,4 @@ def load_checkpoint(path: Path, begun: Any, task: Task, spec: Spec) -> tuple[Any
     log.visits[:], log.diagnostics[:, :done] = arrays["visits"], arrays["diagnostics"]
     for name, state in zip(STREAMS, streams, strict=True):
         getattr(task, name).bit_generator.state = state
-    taken = [t for t in sorted(spec.snapshots) if t <= done]
-    pictures = [
-        Picture(t, arrays[f"picture_values_{i:03}"], arrays[f"picture_visits_{i:03}"]) for i, t in enumerate(taken)
-    ]
     return memory, done, pictures

@@ -44,7 +44,7 @@ class Spec:
     protocol: str = ""
     stop: str = "never"  # or "solved": at the first episode by which the world counts as solved
     evaluate_every: int = 1
-    snapshots: tuple[int, ...] = ()  # after how many episodes to keep the agent's values and the visits
+    snapshots: tuple[int, ...] = ()  # after how many episodes to keep the agent's values, policy and visits
     version: int = VERSION
 
     @property

@@ -11,11 +11,11 @@ from klearning.experiments.store import Store
 from klearning.experiments.sweep import Outcome, Result, sweep
 from klearning.figures.canvas import save
 from klearning.files import write_whole
-from klearning.papers.odonoghue2021 import bayes_regret, figure1, figure2, heatmaps, planning_cost
+from klearning.papers.odonoghue2021 import bayes_regret, figure1, figure2, heatmaps, planning_cost, watching
 from klearning.papers.odonoghue2021.claims import Claim, markdown
 from klearning.papers.odonoghue2021.protocols import PROTOCOLS, Protocol
 
-FIGURES = ("figure1", "figure2", "figure3", "figure4", "bayes_regret", "planning_cost")
+FIGURES = ("figure1", "figure2", "figure3", "figure4", "watching", "bayes_regret", "planning_cost")
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ def specs(extent: Extent) -> list[Spec]:
     for name in ("figure3", "figure4"):
         if name in extent.figures:
             wanted += [heatmaps.spec(name, protocol) for protocol in chosen_protocols(extent)]
+    if "watching" in extent.figures:
+        wanted += watching.specs()
     if "bayes_regret" in extent.figures:
         wanted += bayes_regret.specs(extent.worlds, extent.episodes, extent.left_out)
     if "planning_cost" in extent.figures:
@@ -84,6 +86,8 @@ def draw(extent: Extent, store: Store) -> Iterator[tuple[str, Any, list[Claim]]]
             if name in extent.figures:
                 record = heatmaps.read(store, name, protocol)
                 yield f"{name}_{protocol.name}", heatmaps.draw(record, name, protocol, command), check(record)
+    if "watching" in extent.figures:
+        yield "watching", watching.draw(watching.read(store), command), []
     if "bayes_regret" in extent.figures:
         regret = bayes_regret.read(store, extent.worlds, extent.episodes, extent.left_out)
         yield "bayes_regret", bayes_regret.draw(regret, command), bayes_regret.claims(regret)

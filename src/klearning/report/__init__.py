@@ -1,0 +1,82 @@
+"""The report: one HTML file that shows what a store holds. It needs no network, and runs nothing."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from klearning.experiments.store import Store
+from klearning.files import write_whole
+from klearning.report import films, sections
+from klearning.report.gather import Gathered, gather
+from klearning.report.markup import Html, join
+from klearning.version import __version__
+
+SCRIPTS = ("drawing.js", "chart.js", "films.js", "dive.js", "page.js")
+LIMIT = 3_000_000  # bytes
+
+
+def write(store: Store, path: Path) -> int:
+    """Build the report of a store and write it whole; returns the number of runs in it."""
+    gathered = gather(store)
+    page = build(gathered).encode()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, page)
+    except OSError as error:
+        raise OSError(f"cannot write {path}: {error.strerror or error}") from None
+    return len(gathered.trials)
+
+
+def build(gathered: Gathered) -> str:
+    """The page. The same store gives the same bytes."""
+    reel = films.reel(gathered)
+    regret, regret_exhibits = sections.regret(gathered)
+    depth, depth_exhibits = sections.depth(gathered)
+    body = [
+        sections.deep_sea(gathered),
+        sections.watching(gathered, reel),
+        regret,
+        depth,
+        sections.claims(gathered),
+        sections.runs(gathered),
+    ]
+    data = {
+        "charts": {exhibit.chart.name: exhibit.chart.data() for exhibit in [*regret_exhibits, *depth_exhibits]},
+        "films": reel.films,
+        "stages": reel.stages,
+        "opening": films.opening(reel.films) if reel.films else [],
+    }
+    return _page(join(body), data, len(gathered.trials))
+
+
+def _page(body: Html, data: Mapping[str, object], runs: int) -> str:
+    style = _part("report.css")
+    script = '"use strict";\n(() => {\n' + "\n".join(_part(name) for name in SCRIPTS) + "})();\n"
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return Template(_part("report.html")).substitute(
+        policy=policy, style=style, script=script, body=body, data=as_json(data), version=__version__, runs=f"{runs:,}"
+    )
+
+
+def _part(name: str) -> str:
+    return (files("klearning.report") / "page" / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def as_json(data: object) -> str:
+    """JSON that may stand within a script element: no text can end it."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+__all__ = ["LIMIT", "build", "gather", "write"]

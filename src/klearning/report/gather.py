@@ -1,0 +1,100 @@
+"""A store, read once: of every run what the report needs, in order, with what could not be read named."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from klearning.compiled import Floats, Ints
+from klearning.experiments.spec import Spec
+from klearning.experiments.store import Record, Store
+
+POINTS = 50  # of a curve, spaced evenly, and as many spaced evenly by ratio
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One run, as the report sees it."""
+
+    spec: Spec
+    folder: Path
+    ran: int
+    first_hit: float
+    solved: float
+    regret: Floats  # cumulative, at `moments`; empty where the run was cut short or policies were hardly evaluated
+    sweeps: float  # mean a planning step, nan where the agent does not say
+
+    @property
+    def agent(self) -> str:
+        return json.dumps(self.spec.agent, sort_keys=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """What a store holds."""
+
+    store: Store
+    trials: list[Trial]
+    unreadable: list[str]
+
+
+def moments(episodes: int) -> Ints:
+    """The episodes at which curves are drawn."""
+    even, by_ratio = np.linspace(1, episodes, POINTS), np.geomspace(1, episodes, POINTS)
+    return np.unique(np.round(np.concatenate([even, by_ratio]))).astype(np.int64)
+
+
+def gather(store: Store) -> Gathered:
+    trials, unreadable = [], []
+    for folder in store.folders():
+        try:
+            trials.append(_trial(store.read(folder), folder))
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+            unreadable.append(str(error) if "broken" in str(error) else f"run {folder.name[:12]} is odd: {error}")
+    return Gathered(store, trials, unreadable)
+
+
+def _trial(record: Record, folder: Path) -> Trial:
+    spec, hits, values = record.spec, record.arrays["hits"], record.arrays["values"]
+    if not (hits.ndim == values.ndim == 1 and len(hits) == len(values) > 0 and np.isfinite(values).all()):
+        raise ValueError("its hits and values are not one number an episode")
+    for kind in ("world", "agent"):
+        if not isinstance(getattr(spec, kind)["name"], str):
+            raise ValueError(f"its {kind} has no name")
+    if not isinstance(spec.protocol, str) or not isinstance(spec.prior, dict):
+        raise ValueError("its protocol or prior is no such thing")
+    whole = spec.stop == "never" and len(values) == spec.episodes and spec.evaluate_every * 20 <= spec.episodes
+    regret = record.regret[moments(spec.episodes) - 1] if whole or spec.episodes == len(values) == 1 else np.empty(0)
+    sweeps = record.arrays.get("diagnostic_sweeps")
+    return Trial(
+        spec, folder, record.ran, record.first_hit, record.solved, regret,
+        float(sweeps.mean()) if sweeps is not None and sweeps.size else float("nan"),
+    )  # fmt: skip
+
+
+def setting(trial: Trial, *free: str) -> str:
+    """All of a spec that must be equal for two runs to be compared; ``free`` are parameters of the world that vary."""
+    data: dict[str, Any] = asdict(trial.spec)
+    for key in ("agent", "seed", "snapshots"):
+        del data[key]
+    data["world"] = {key: value for key, value in data["world"].items() if key not in free}
+    return json.dumps(data, sort_keys=True)
+
+
+def together(trials: Iterable[Trial], *free: str) -> list[list[Trial]]:
+    """Runs that can be compared, the largest company first."""
+    groups: dict[str, list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault(setting(trial, *free), []).append(trial)
+    ranked = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    return [sorted(members, key=lambda trial: (trial.agent, trial.spec.seed)) for _, members in ranked]
+
+
+def by_agent(trials: Iterable[Trial]) -> dict[str, list[Trial]]:
+    agents: dict[str, list[Trial]] = {}
+    for trial in trials:
+        agents.setdefault(trial.agent, []).append(trial)
+    return agents

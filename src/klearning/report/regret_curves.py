@@ -1,0 +1,123 @@
+"""Cumulative regret against episodes: means of comparable runs, with intervals where there are seeds enough."""
+
+import numpy as np
+
+from klearning.compiled import Floats, Ints
+from klearning.experiments.statistics import FEWEST, Interval, mean_interval
+from klearning.papers.odonoghue2021 import bayes_regret
+from klearning.report import commands
+from klearning.report.charts import MOST_SERIES, Chart, Series, ordered, plain
+from klearning.report.exhibits import MOST, Exhibit
+from klearning.report.gather import Gathered, Trial, by_agent, moments, together
+from klearning.report.labels import protocol_word, world_label
+from klearning.report.markup import Html, number, table
+from klearning.report.settings import behind
+
+SHOWN = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)  # columns of the table
+
+
+def exhibits(gathered: Gathered) -> tuple[list[Exhibit], int]:
+    """The largest comparisons, and how many there are in all."""
+    usable = [trial for trial in gathered.trials if trial.regret.size]
+    drawn_worlds = [trial for trial in usable if trial.spec.world["name"] == "random_mdp"]
+    fixed = [trial for trial in usable if trial.spec.world["name"] != "random_mdp"]
+    groups = [*together(fixed), *together(drawn_worlds, "seed")]
+    groups.sort(key=_interest)
+    return [_exhibit(f"regret-{i}", group) for i, group in enumerate(groups[:MOST])], len(groups)
+
+
+def _interest(group: list[Trial]) -> tuple[int, int]:
+    """DeepSea, which the reader has just seen, before others; within these many agents, then many seeds."""
+    agents = len(by_agent(group))
+    deep = group[0].spec.world["name"] == "deep_sea"
+    return (0 if deep and agents > 2 else 1, -agents * len(group))
+
+
+def _exhibit(name: str, group: list[Trial]) -> Exhibit:
+    companies = sorted(by_agent(group).values(), key=lambda trials: _last(trials))
+    kept = ordered(companies[:MOST_SERIES])
+    spec, t = group[0].spec, moments(group[0].spec.episodes)
+    series = [_series(label, colour, line, trials, t) for label, colour, line, trials in kept]
+    where = world_label(spec.world, "seed")
+    word = protocol_word(spec.protocol)
+    drawn = spec.world["name"] == "random_mdp"
+    chart = Chart(name, "episode", "mean cumulative regret", series, _bounds(group, t), x_log=drawn, y_log=drawn)
+    dropped = len(companies) - len(kept)
+    return Exhibit(
+        chart,
+        f"{where}{f', {word}' if word and word != 'bayes' else ''}",
+        _see(series, spec.episodes, drawn),
+        _caption([len(trials) for *_, trials in kept], dropped, drawn),
+        _table(series, t),
+        behind(group, commands.of_regret(group)),
+    )
+
+
+def _last(trials: list[Trial]) -> float:
+    return float(np.mean([trial.regret[-1] for trial in trials]))
+
+
+def _series(label: str, colour: int, line: int, trials: list[Trial], t: Ints) -> Series:
+    paths = np.stack([trial.regret for trial in trials])
+    ends = [_interval(column) for column in paths.T]
+    banded = len(trials) >= FEWEST
+    return Series(
+        label, colour, line, plain(t), plain(paths.mean(axis=0)),
+        plain([e.low for e in ends]) if banded else None, plain([e.high for e in ends]) if banded else None,
+    )  # fmt: skip
+
+
+def _interval(regrets: Floats) -> Interval:
+    """None where all but a few runs have lost the very same: a bootstrap-t has nothing to go by there."""
+    apart = len(np.unique(regrets.round(9)))
+    return Interval(float(regrets.mean()), np.nan, np.nan) if 1 < apart < FEWEST // 2 else mean_interval(regrets)
+
+
+def _bounds(group: list[Trial], t: Ints) -> list[Series]:
+    """The theorem's bound and the rate of the lower one, for the worlds for which the paper's module states them."""
+    if not commands.is_bayes(group):
+        return []
+    x = t.astype(float)
+    return [
+        Series("bound of the theorem", 0, 0, plain(t), plain(bayes_regret.bound(x))),
+        Series("√(LSAT)", 0, 1, plain(t), plain(bayes_regret.lower_line(x))),
+    ]
+
+
+def _see(series: list[Series], episodes: int, drawn: bool) -> str:
+    ranked = sorted(series, key=lambda s: s.y[-1] or 0.0)
+    if len(ranked) == 1:
+        return f"{ranked[0].label} has lost {number(ranked[0].y[-1])} after {episodes:,} episodes."
+    best, second, worst = ranked[0], ranked[1], ranked[-1]
+    behind_all = [s.label for s in ranked[2:] if (s.y[-1] or 0.0) > 0.99 * (worst.y[-1] or 0.0)]
+    last = f"{worst.label} has lost most ({number(worst.y[-1])})."
+    if len(behind_all) > 1:
+        named = f"{', '.join(behind_all[:-1])} and {behind_all[-1]}"
+        last = f"{named} have lost most ({number(worst.y[-1])}, their curves one upon another)."
+    middle = f", then {second.label} ({number(second.y[-1])})" if len(ranked) > 2 else ""
+    said = f"After {episodes:,} episodes {best.label} has lost least ({number(best.y[-1])}){middle}; {last}"
+    return said if drawn else f"{said} A curve that turns flat has learnt; one that stays straight has not."
+
+
+def _caption(counts: list[int], dropped: int, drawn: bool) -> str:
+    what = "worlds, a seed each" if drawn else "seeds"
+    most, fewest = max(counts), min(counts)
+    size = f"{most}" if most == fewest else f"{fewest} to {most}"
+    bands = "bands: 95% intervals of the mean (bootstrap-t), where the runs differ"
+    if most < FEWEST:
+        bands = f"no intervals, for these need {FEWEST} or more"
+    elif fewest < FEWEST:
+        bands += f", where there are {FEWEST} or more"
+    left = f" The {dropped} agents with the most regret are left out." if dropped else ""
+    return f"Exact regret, mean over {size} {what}; {bands}.{left}"
+
+
+def _table(series: list[Series], t: Ints) -> Html:
+    columns = sorted({int(np.abs(t - at).argmin()) for at in SHOWN if at <= t[-1]} | {len(t) - 1})
+    rows = [[s.label, *(_cell(s, i) for i in columns)] for s in series]
+    return table("Mean cumulative regret", ["agent", *(f"t = {t[i]:,}" for i in columns)], rows)
+
+
+def _cell(s: Series, i: int) -> str:
+    mean = number(s.y[i])
+    return f"{mean} [{number(s.low[i])}, {number(s.high[i])}]" if s.low and s.high else mean

@@ -1,0 +1,117 @@
+"""The paper's laws as code: each returns its two sides, so that a reader can check it on their own problem.
+
+    belief = kl.Belief.empty(kl.Prior(kl.Beta(), kl.Dirichlet(1.0)), [1, 2], 2, [1.0])
+    posterior = theory.quadrature(belief)                      # or theory.draws(belief), or theory.mixture([mdp, ...])
+    law = theory.k_value_inequality(belief, posterior, tau=0.5, bonus="sharp")
+    law.slack.min(), law.holds()
+
+docs/equations.md says which law is which equation of the paper.
+"""
+
+from klearning.theory.bounds import breaks_assumption, lower_bound, regret_bound, theorem_arithmetic
+from klearning.theory.certainty import (
+    Chain,
+    bellman_inequality,
+    certainty_equivalents,
+    cumulant_inequality,
+    k_value_inequality,
+    maximal_chain,
+    maximal_inequality,
+    q_cumulants,
+    sum_of_independents,
+    tilde_cumulants,
+)
+from klearning.theory.cumulants import (
+    beta_cumulant,
+    dirichlet_cumulant,
+    gaussian_cumulant,
+    reward_bound,
+    reward_cumulants,
+)
+from klearning.theory.dirichlet import Dominance, beta_over_dirichlet, dominance, gaussian_over_beta, widest_coin
+from klearning.theory.duality import (
+    Episodes,
+    Saddle,
+    dual_value,
+    flow_residual,
+    lagrangian,
+    mean_return,
+    occupancy_of,
+    optimum_against_schedule,
+    saddle_point,
+    strong_duality,
+    temperature_is_optimal,
+    weak_duality,
+)
+from klearning.theory.ensembles import Ensemble, Estimate, draws, mixture, quadrature
+from klearning.theory.inequality import Inequality
+from klearning.theory.optimistic import fixed_point, mean_mdp, optimistic_operator, soft_maximum, variational
+from klearning.theory.pigeonhole import pigeonhole, pigeonhole_on_a_path
+from klearning.theory.unrolling import (
+    big_delta,
+    episode_regret,
+    expected_q_values,
+    little_delta,
+    phi,
+    unrolled,
+    unrolling_bound,
+)
+
+__all__ = [
+    "Chain",
+    "Dominance",
+    "Ensemble",
+    "Episodes",
+    "Estimate",
+    "Inequality",
+    "Saddle",
+    "bellman_inequality",
+    "beta_cumulant",
+    "beta_over_dirichlet",
+    "big_delta",
+    "breaks_assumption",
+    "certainty_equivalents",
+    "cumulant_inequality",
+    "dirichlet_cumulant",
+    "dominance",
+    "draws",
+    "dual_value",
+    "episode_regret",
+    "expected_q_values",
+    "fixed_point",
+    "flow_residual",
+    "gaussian_cumulant",
+    "gaussian_over_beta",
+    "k_value_inequality",
+    "lagrangian",
+    "little_delta",
+    "lower_bound",
+    "maximal_chain",
+    "maximal_inequality",
+    "mean_mdp",
+    "mean_return",
+    "mixture",
+    "occupancy_of",
+    "optimistic_operator",
+    "optimum_against_schedule",
+    "phi",
+    "pigeonhole",
+    "pigeonhole_on_a_path",
+    "q_cumulants",
+    "quadrature",
+    "regret_bound",
+    "reward_bound",
+    "reward_cumulants",
+    "saddle_point",
+    "soft_maximum",
+    "strong_duality",
+    "sum_of_independents",
+    "temperature_is_optimal",
+    "theorem_arithmetic",
+    "tilde_cumulants",
+    "unrolled",
+    "unrolling_bound",
+    "variational",
+    "weak_duality",
+    "widest_coin",
+]

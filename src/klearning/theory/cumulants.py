@@ -1,0 +1,83 @@
+"""Cumulant generating functions G^X(β) = log E exp(βX), exactly.
+
+Of a Dirichlet row A ~ Dirichlet(α) and numbers b, with the b moved to [0, 1] and m = Σα,
+
+    E exp(β Σ_i A_i b_i) = Σ_n β^n c_n / (m (m+1) … (m+n−1)),      Σ_n c_n z^n = Π_i (1 − b_i z)^(−α_i)
+    n c_n = Σ_{k=1..n} p_k c_{n−k},      p_k = Σ_i α_i b_i^k
+
+in which every term is positive, so that nothing cancels. A Beta is a Dirichlet of two: its series is ₁F₁.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from klearning import checks
+from klearning.beliefs import Belief, Beta
+from klearning.compiled import Floats
+from klearning.mdp import Layers, split
+from klearning.theory.inequality import Inequality
+
+LARGEST = 5000.0  # of β · span: beyond it the series of a Dirichlet takes long
+
+
+def gaussian_cumulant(mean: ArrayLike, variance: ArrayLike, beta: float) -> Floats:
+    """G(β) = mean·β + variance·β²/2."""
+    G: Floats = np.asarray(mean) * beta + np.asarray(variance) * (0.5 * beta * beta)
+    return G
+
+
+def dirichlet_cumulant(alpha: ArrayLike, b: ArrayLike, beta: float) -> float:
+    """log E exp(β Σ_i A_i b_i) for A ~ Dirichlet(α), by a series of positive terms; entries with α = 0 are left out."""
+    weights, values = checks.counts("alpha", alpha, (None,)), checks.array("b", b, (None,))
+    weights, values = weights[weights > 0], values[weights > 0]
+    if beta < 0:
+        beta, values = -beta, -values
+    low, span = values.min(), np.ptp(values)
+    x = checks.number("beta · span", beta * span, 0.0, LARGEST)
+    if x == 0.0:
+        return float(beta * low)
+    terms = int(x + 12.0 * np.sqrt(x) + 60.0)
+    powers = np.power.outer((values - low) / span, np.arange(terms + 1))
+    p, c = weights @ powers, np.ones(terms + 1)
+    for n in range(1, terms + 1):
+        c[n] = p[1 : n + 1] @ c[n - 1 :: -1] / n
+    rising = np.log(weights.sum() + np.arange(terms))
+    with np.errstate(divide="ignore"):  # c may vanish where only b = 0 has weight to speak of
+        log_terms = np.log(c)
+    log_terms[1:] += np.cumsum(np.log(x) - rising)
+    top = log_terms.max()
+    return float(beta * low + top + np.log(np.exp(log_terms - top).sum()))
+
+
+def beta_cumulant(heads: float, tails: float, beta: float) -> float:
+    """log E exp(β p) for p ~ Beta(heads, tails), that is log ₁F₁(heads; heads + tails; β)."""
+    if beta < 0:
+        return beta + beta_cumulant(tails, heads, -beta)
+    terms = np.arange(int(beta + 12.0 * np.sqrt(beta) + 60.0))
+    steps = np.log(heads + terms) - np.log(heads + tails + terms) - np.log1p(terms)
+    logs = np.concatenate([[0.0], np.cumsum(steps + np.log(beta))]) if beta > 0 else np.zeros(1)
+    top = logs.max()
+    return float(top + np.log(np.exp(logs - top).sum()))
+
+
+def reward_cumulants(belief: Belief, beta: float) -> Layers:
+    """G^{μ|t}_l(s,a,β) = log E^t exp(β μ_l(s,a)), exactly, (S_l, A)."""
+    prior = belief.prior.reward
+    if not isinstance(prior, Beta):
+        return [gaussian_cumulant(m, v, beta) for m, v in zip(belief.reward_means, belief.reward_variances)]
+    mass = [prior.a + prior.b + n for n in split(belief.visits, belief.layers)]
+    each = np.vectorize(lambda mean, m: beta_cumulant(mean * m, (1.0 - mean) * m, beta), otypes=[float])
+    return [each(mean, m) for mean, m in zip(belief.reward_means, mass)]
+
+
+def reward_bound(belief: Belief, tau: float) -> Inequality:
+    """The bound under e-little-delta: τ G^{μ|t}(1/τ) ≤ E^t μ + σ² / (2τ(n∨1)).
+
+    The paper derives it from Assumption 1, from which it does not follow. It holds for Gaussian priors with
+    sd ≤ noise and for Beta priors with σ = ½.
+    """
+    noise = belief.prior.reward.numbers().noise
+    visits = split(belief.visits, belief.layers)
+    lower = [tau * G for G in reward_cumulants(belief, 1.0 / tau)]
+    upper = [m + noise / (2.0 * tau * np.maximum(n, 1.0)) for m, n in zip(belief.reward_means, visits)]
+    return Inequality(lower, upper)

@@ -1,0 +1,127 @@
+"""How much of a transition row is unseen: Beta(α0, n), on a few knots.
+
+A row of the posterior is P = (1−B)·P_seen + B·U with B ~ Beta(α0, n), U a draw from the prior. Here B is replaced by a
+law on knots 0 = b_0 < … < b_m = 1 that dominates it in convex order: what falls between two knots is moved to them in
+proportion, so that the mean stays. Whatever is convex in b can only grow by it, and no special function is left in the
+sweep, only in the table of weights ω_k(n), which is made once (docs/better_bonus.md).
+"""
+
+from functools import cache
+from math import lgamma
+from typing import NamedTuple
+
+import numpy as np
+
+from klearning.compiled import Floats, Ints, kernel
+
+KNOTS = np.linspace(0.0, 1.0, 16) ** 2  # denser towards 0, where B is after many visits; two or four lanes of them
+DENSE = 32  # every count up to here has a row of its own in the table
+RATIO = 1.1  # beyond, rows are this far apart
+MOST = 1e6
+REACH = 60.0  # e-folds of (1 − b)^n after which the rest of a cell is nothing
+NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(64)
+
+
+class Unseen(NamedTuple):
+    """The price of unknown transitions, where ``priced``: the table, how often rows were seen, and room to work in."""
+
+    priced: bool
+    mass: float  # α0, spread evenly over the next layer; 0 where a support holds it
+    knots: Floats
+    counts: Ints  # that have a row in the table
+    log_weights: Floats  # log ω(n, k)
+    moves: Floats  # (A, rows) transitions seen: the posterior's own array
+    span: Floats  # by layer, how far apart values of the next one may be; inf where nothing is stated
+    log_S: Floats  # per knot, of the next layer: log mean_i exp(b_k (V_i − top)/τ)
+    V: Floats  # and its means under these weights: of V, H, C, D and the slope g = V′ − V/τ
+    H: Floats
+    C: Floats
+    D: Floats
+    g: Floats
+    variance: Floats  # of g
+
+
+def no_price() -> Unseen:
+    """Transitions are taken at their posterior mean."""
+    none, table = np.zeros(0), np.zeros((0, 0))
+    return Unseen(False, 0.0, none, np.zeros(0, np.int64), table, table, none, none, none, none, none, none, none, none)
+
+
+def price(mass: float, moves: Floats, span: Floats) -> Unseen:
+    """For rows that were seen ``moves`` times."""
+    counts, log_weights = table(mass) if mass > 0.0 else (np.zeros(1, np.int64), np.zeros((1, KNOTS.size)))
+    log_S, V, H, C, D, g, variance = np.zeros((7, KNOTS.size))
+    return Unseen(True, mass, KNOTS, counts, log_weights, moves, span, log_S, V, H, C, D, g, variance)
+
+
+@cache
+def table(mass: float) -> tuple[Ints, Floats]:
+    """Counts, and for each the law on the knots that dominates Beta(mass, count) in convex order, as logarithms.
+
+    Far from the bulk the weights are tiny and will meet exp of large numbers, so each must be right relative to
+    itself: every cell is integrated on its own, never taken as a difference of distribution functions.
+    """
+    far = np.geomspace(DENSE * RATIO, MOST, int(np.log(MOST / DENSE) / np.log(RATIO)))
+    counts = np.unique(np.concatenate([np.arange(DENSE + 1), np.round(far)])).astype(np.int64)
+    weights = np.zeros((counts.size, KNOTS.size))
+    weights[0, -1] = 1.0  # nothing seen: B = 1
+    for row, n in enumerate(counts[1:].tolist(), 1):
+        log_norm = lgamma(mass) + lgamma(n) - lgamma(mass + n)
+        for k in range(KNOTS.size - 1):
+            low, high = KNOTS[k : k + 2]
+            at, log_mass = first_cell(mass, n, high) if k == 0 else later_cell(mass, n, low, high)
+            chance, up = np.exp(log_mass - log_norm), (at - low) / (high - low)
+            weights[row, k + 1] += chance @ up
+            weights[row, k] += chance @ (1.0 - up)
+    with np.errstate(divide="ignore"):
+        return counts, np.log(weights / weights.sum(axis=1, keepdims=True))
+
+
+def later_cell(mass: float, n: float, low: float, high: float) -> tuple[Floats, Floats]:
+    """Nodes in a cell away from 0 and the logs of b^(mass−1) (1−b)^(n−1) db there: Gauss–Legendre in −log(1−b)."""
+    if high == 1.0 and n <= NODES.size:  # a polynomial
+        half = 0.5 * (high - low)
+        at = low + half * (NODES + 1.0)
+        return at, (mass - 1.0) * np.log(at) + (n - 1.0) * np.log1p(-at) + np.log(half * NODE_WEIGHTS)
+    start = -np.log1p(-low)
+    end = min(-np.log1p(-high) if high < 1.0 else np.inf, start + (REACH + mass) / n)
+    half = 0.5 * (end - start)
+    t = start + half * (NODES + 1.0)
+    at = -np.expm1(-t)
+    return at, (mass - 1.0) * np.log(at) - n * t + np.log(half * NODE_WEIGHTS)
+
+
+def first_cell(mass: float, n: float, high: float) -> tuple[Floats, Floats]:
+    """The same in [0, high], where b^(mass−1) may be infinite at 0: Gauss–Jacobi with that weight."""
+    end = min(high, (REACH + mass) / n)
+    x, w = jacobi_at_zero(mass)
+    at = end * x
+    return at, np.log(w) + mass * np.log(end) + (n - 1.0) * np.log1p(-at)
+
+
+@cache
+def jacobi_at_zero(mass: float) -> tuple[Floats, Floats]:
+    """Nodes and weights for the integral of x^(mass−1) g(x) over [0, 1] (Golub and Welsch)."""
+    k = np.arange(64)
+    beta = mass - 1.0  # Jacobi with α = 0 and this β, on [−1, 1]
+    later = beta**2 / np.maximum((2 * k + beta) * (2 * k + beta + 2.0), 1e-300)
+    diagonal = np.where(k == 0, beta / (beta + 2.0), later)
+    k = k[1:]
+    off = np.sqrt(4.0 * k**2 * (k + beta) ** 2 / ((2 * k + beta) ** 2 * ((2 * k + beta) ** 2 - 1.0)))
+    values, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(off, 1) + np.diag(off, -1))
+    return 0.5 * (values + 1.0), vectors[0] ** 2 / mass
+
+
+@kernel(inline=True)
+def place_of(counts: Ints, n: float) -> int:
+    """The last row of the table whose count is at most n."""
+    if n <= DENSE:
+        return int(n)
+    low, high = 0, counts.size
+    while high - low > 1:
+        middle = (low + high) // 2
+        if counts[middle] <= n:
+            low = middle
+        else:
+            high = middle
+    return low
