@@ -261,6 +261,32 @@ def test_planners_plan_the_same_tied_and_tiled(agent, end):
     oracles.assert_close([agent.exploit(one)], [agent.exploit(many)])
 
 
+def test_ucbvi_shares_out_known_transitions_only():
+    """Its bonus BF in dense arrays: P̂ from transitions, and everything else from visits, which are more."""
+    agent, L, S, A, scale = kl.UCBVI("bernstein", 0.001), 5, 5, 3, 0.001
+    memory = agent.begin(nothing_seen(True, -1, L, S, A))
+    for t, episode in enumerate(random_episodes(np.random.default_rng(5), 40, L, S, A, forget=True)):
+        memory = agent.update(memory, episode, t)
+    p = memory.posterior
+    n, r, counts = p.visits.T, p.reward_sums.T, dense_block(p.model.rows, 0, S, 0, S)
+    P = counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+    Lg = np.log(5 * S * L * A * 41 * L / 0.1)
+    doubt = P @ np.minimum(1e4 * L**3 * (S * L) ** 2 * A * Lg**2 / np.maximum(n.sum(axis=1), 1), L**2)
+    Q, V = [None] * L, np.zeros(S)
+    for l in reversed(range(L)):
+        inside = float(l + 1 < L)
+        variance = P @ V**2 - (P @ V) ** 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bonus = np.sqrt(8 * Lg * variance / n) + 14 * L * Lg / (3 * n) + np.sqrt(8 * doubt * inside / n)
+            worth = r / n + scale * bonus + P @ V
+        tried = (n > 0) & ((counts.sum(axis=-1) > 0) | (l + 1 == L))
+        Q[l] = np.where(tried, np.minimum(worth, L - l), L - l)
+        V = Q[l].max(axis=1)
+    memory = agent.plan(memory, streams(), 40, np.zeros(0))
+    oracles.assert_close([memory.Q.T], [np.concatenate(Q)], 1e-9)
+    assert (np.concatenate(Q) < 1).any()
+
+
 def posterior_of_many(transitions, end=-1, S=4):
     tied = nothing_seen(True, end, S=S, A=2, transitions=transitions)
     memory = kl.PSRL().begin(tied)
@@ -404,6 +430,8 @@ def test_no_entropy_and_no_bonus_at_the_end(stationary, reward, bonus):
             V = np.where(np.arange(4) == END, 0.0, tau * oracles.log_sum_exp(K / tau))
             np.testing.assert_allclose(plan.values[l], V, rtol=1e-9)
     assert 0.0 <= plan.gap <= 1e-9 * (1 + plan.bound)
+    for factor in (0.98, 1.02):  # entropy where there is none to be had would move the optimum
+        assert plan.bound <= kl.solve(belief, factor * tau, bonus).bound + 1e-12
 
 
 @pytest.mark.parametrize("transitions", ["even", "known"])
