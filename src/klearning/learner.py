@@ -187,9 +187,11 @@ class Learner:
         if not isfinite(r):
             raise ValueError(f"reward={reward!r} of step {l} is not finite: fix the simulator, or clip its rewards")
         self._check_reward(r)
-        a = self._chosen[l] if action is None else self.actions.number(action)
+        a = None if action is None else self.actions.number(action)
         s = END if terminated else self.observations.number(observation) + 1
-        self._chosen[l], self._rewards[l] = a, r
+        self._rewards[l] = r
+        if a is not None:
+            self._chosen[l] = a
         self.step = l = l + 1
         self._states[l] = s
         self._waiting = False
