@@ -83,6 +83,12 @@ class Numbering:
         """Whether a point of the space has a number already."""
         return not self.discovers or self._key(point) in self.known
 
+    def forget(self, count: int) -> None:
+        """Keep the first ``count`` points that were met."""
+        while self.discovers and self.count > count:
+            self.known.popitem()
+            self.count -= 1
+
     def remember(self, keys: list[list[int]]) -> None:
         """Number these points, in their order: the first that were met."""
         if self.discovers:
@@ -120,12 +126,18 @@ def _reader(field: str, space: spaces.Space[Any], sizes: list[int]) -> tuple[Rea
         )
     if isinstance(space, spaces.Dict):
         named = {name: _reader(f"{field}[{name!r}]", part, sizes) for name, part in space.spaces.items()}
-        return (
-            lambda x: [k for name, (read, _) in named.items() for k in read(x[name])],
-            lambda key: {name: write(key) for name, (_, write) in named.items()},
-        )
+        return _dict_reader(named), lambda key: {name: write(key) for name, (_, write) in named.items()}
     hint = "bin it first: env = kl.Binned(env, bins=10)" if isinstance(space, spaces.Box) else "wrap the environment"
     raise ValueError(f"{field} space {space} is not discrete: {hint}, to give Discrete, MultiDiscrete, Tuple or Dict")
+
+
+def _dict_reader(named: dict[Any, tuple[Reader, Writer]]) -> Reader:
+    def read(x: Any) -> list[int]:
+        if len(x) != len(named):
+            raise ValueError("names that the space does not have")
+        return [k for name, (read_part, _) in named.items() for k in read_part(x[name])]
+
+    return read
 
 
 def _array_reader(space: spaces.MultiDiscrete | spaces.MultiBinary, sizes: list[int]) -> tuple[Reader, Writer]:
@@ -154,13 +166,15 @@ def space_to_json(space: spaces.Space[Any]) -> dict[str, Any]:
     if isinstance(space, spaces.Discrete):
         return {"kind": "Discrete", "n": int(space.n), "start": int(space.start)}
     if isinstance(space, spaces.MultiDiscrete):
-        return {"kind": "MultiDiscrete", "nvec": space.nvec.tolist(), "start": space.start.tolist()}
+        sizes = {"nvec": space.nvec.tolist(), "start": space.start.tolist()}
+        return {"kind": "MultiDiscrete", **sizes, "dtype": np.dtype(space.dtype).name}
     if isinstance(space, spaces.MultiBinary):
-        return {"kind": "MultiBinary", "shape": list(space.shape)}
+        return {"kind": "MultiBinary", "n": space.n if isinstance(space.n, int) else list(space.shape)}
     if isinstance(space, spaces.Tuple):
         return {"kind": "Tuple", "spaces": [space_to_json(part) for part in space.spaces]}
     if isinstance(space, spaces.Dict):
-        return {"kind": "Dict", "spaces": {name: space_to_json(part) for name, part in space.spaces.items()}}
+        # pairs, for points are numbered in this order and names need not be strings
+        return {"kind": "Dict", "spaces": [[name, space_to_json(part)] for name, part in space.spaces.items()]}
     raise ValueError(f"space {space} is not discrete")
 
 
@@ -170,11 +184,12 @@ def space_from_json(data: dict[str, Any]) -> spaces.Space[Any]:
         case "Discrete":
             return spaces.Discrete(data["n"], start=data["start"])
         case "MultiDiscrete":
-            return spaces.MultiDiscrete(np.array(data["nvec"]), start=np.array(data["start"]))
+            dtype = np.dtype(data["dtype"]).type
+            return spaces.MultiDiscrete(np.array(data["nvec"]), dtype=dtype, start=np.array(data["start"]))
         case "MultiBinary":
-            return spaces.MultiBinary(data["shape"])
+            return spaces.MultiBinary(data["n"])
         case "Tuple":
             return spaces.Tuple([space_from_json(part) for part in data["spaces"]])
         case "Dict":
-            return spaces.Dict({name: space_from_json(part) for name, part in data["spaces"].items()})
+            return spaces.Dict([(name, space_from_json(part)) for name, part in data["spaces"]])
     raise ValueError(f"space of kind {data['kind']!r} is unknown")
