@@ -96,16 +96,8 @@ def feed(learner, episode, layers):
     return bool(terminated)
 
 
-GOES_ON = "learns from the steps that `run` takes after the end, where a simulator takes none"
-
-
 @pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize(
-    "agent",
-    [pytest.param(a, marks=[pytest.mark.xfail(reason=GOES_ON, strict=True)] if i > 13 else [])
-     for i, a in enumerate(AGENTS)],
-    ids=str,
-)  # fmt: skip
+@pytest.mark.parametrize("agent", AGENTS, ids=str)
 def test_the_learner_is_the_agent_of_run(agent, prior):
     """Bit for bit, after every episode. Where layers share a table, what follows the last is seen by a learner alone:
     there, every episode ends before."""

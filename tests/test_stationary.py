@@ -350,16 +350,11 @@ AGENTS = [
     kl.OptimisticQLearning(scale=0.1),
     kl.OptimisticQLearning("bernstein", scale=0.1),
 ]
-PAYS_FOR_NOTHING = "learns from the steps that `run` takes after the end, so that the end gets entropy, or a bonus"
-WORTH_NOTHING = [
-    pytest.param(a, marks=[pytest.mark.xfail(reason=PAYS_FOR_NOTHING, strict=True)]) if a in AGENTS[-3:] else a
-    for a in AGENTS
-]
 PRIORS = {"layered": kl.Prior(), "stationary": kl.Prior(stationary=True)}
 
 
 @pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("agent", WORTH_NOTHING, ids=str)
+@pytest.mark.parametrize("agent", AGENTS, ids=str)
 def test_what_is_over_is_worth_nothing(agent, prior):
     """Exactly 0 whatever was seen; values of the world's own policies are too."""
     world = leaving()
@@ -446,7 +441,6 @@ def test_the_cone_program_agrees_where_episodes_end(stationary, bonus, transitio
     assert_cone_agrees(belief, bonus)
 
 
-@pytest.mark.xfail(reason="solve_cone counts the entropy of the policy where an episode is over", strict=True)
 @pytest.mark.parametrize("stationary", [False, True])
 def test_the_cone_program_certifies_itself_where_episodes_end(stationary):
     pytest.importorskip("cvxpy")

@@ -47,8 +47,8 @@ def check_agent(agent: Agent, episodes: int = 30) -> None:
 
     Worlds that do not change with the step are tried with a stationary prior too.
 
-    Checked: the policy is a table (A, S) of probabilities that sum to one over actions; values, returns and
-    diagnostics are finite; no policy does better than the optimum; the same seed gives the same bytes, whatever the
+    Checked: the policy is a table (A, S) of probabilities that sum to one over actions; values and
+    returns are finite; no policy does better than the optimum; the same seed gives the same bytes, whatever the
     number of threads and however the episodes are cut into chunks; the belief it begins with is left as it was.
     """
     for name, make in WORLDS.items():

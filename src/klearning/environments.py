@@ -60,8 +60,8 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         if self.walk.over:
             raise gymnasium.error.ResetNeeded("the episode is over, or none has begun: call reset() first")
         reward = self.walk.step(action, self.np_random)
-        by_time = self.walk.within and self.walk.stationary
-        return self.walk.observation, reward, self.walk.over and not by_time, self.walk.over and by_time, {}
+        over, by_time = self.walk.over, self.walk.by_time
+        return self.walk.observation, reward, over and not by_time, over and by_time, {}
 
     @property
     def initial_state_distrib(self) -> Floats:

@@ -14,7 +14,9 @@ from klearning.rows import Rows
 
 
 def take_apart(memory: Any) -> list[NDArray[Any]]:
-    """The arrays and numbers of nested tuples, in order."""
+    """The arrays and numbers of nested tuples, in order; not those that are only room to work in."""
+    if isinstance(memory, Soft):
+        return []
     if isinstance(memory, tuple):
         return [leaf for part in memory for leaf in take_apart(part)]
     return [np.asarray(memory)]
@@ -22,6 +24,8 @@ def take_apart(memory: Any) -> list[NDArray[Any]]:
 
 def leaf_names(memory: Any, name: str = "memory") -> list[str]:
     """What `take_apart` lists, by name."""
+    if isinstance(memory, Soft):
+        return []
     if isinstance(memory, tuple):
         fields = getattr(memory, "_fields", range(len(memory)))
         parts = zip(fields, memory, strict=True)
@@ -35,6 +39,8 @@ def put_together(template: Any, leaves: list[NDArray[Any]], shared: dict[int, An
     Where the template holds one array in two places, so does the result.
     """
     shared = {} if shared is None else shared
+    if isinstance(template, Soft):
+        return _sharing(template, shared)
     if isinstance(template, tuple):
         parts = [put_together(part, leaves, shared) for part in template]
         return type(template)(*parts) if hasattr(template, "_fields") else tuple(parts)
@@ -44,6 +50,13 @@ def put_together(template: Any, leaves: list[NDArray[Any]], shared: dict[int, An
             raise ValueError("an array of the checkpoint has another type")
         return shared.setdefault(id(template), np.ascontiguousarray(leaf))
     return type(template)(leaf.item())
+
+
+def _sharing(room: Any, shared: dict[int, Any]) -> Any:
+    """Room to work in, with what it has in common with the memory taken from there."""
+    if isinstance(room, tuple):
+        return type(room)(*(_sharing(part, shared) for part in room))
+    return shared.get(id(room), room)
 
 
 def put_together_by_name(template: Any, arrays: dict[str, NDArray[Any]]) -> Any:
