@@ -273,7 +273,7 @@ def test_dm_plays_what_gymnasium_plays():
             a = int(rng.integers(2))
             step, (obs, reward, over, cut, _) = dm.step(a), env.step(a)
             assert (int(step.observation), step.reward, step.last()) == (obs, reward, over or cut)
-        assert step.discount == 0.0
+        assert step.discount == float(cut)
         assert dm.step(0).first()  # a step behind the end begins anew
         env.reset()
 
