@@ -29,10 +29,12 @@ class Unseen(NamedTuple):
     mass: float  # α0, spread evenly over the next layer; 0 where a support holds it
     knots: Floats
     counts: Ints  # that have a row in the table
-    log_weights: Floats  # log ω(n, k)
+    weights: Floats  # ω(n, k)
+    log_weights: Floats
     moves: Floats  # (A, rows) transitions seen: the posterior's own array
     span: Floats  # by layer, how far apart values of the next one may be; inf where nothing is stated
-    log_S: Floats  # per knot, of the next layer: log mean_i exp(b_k (V_i − top)/τ)
+    chance: Floats  # per knot, of a row: ω_k and all that tilts it, up to a factor
+    S: Floats  # of the next layer: mean_i exp(b_k (V_i − top)/τ)
     V: Floats  # and its means under these weights: of V, H, C, D and the slope g = V′ − V/τ
     H: Floats
     C: Floats
@@ -44,19 +46,19 @@ class Unseen(NamedTuple):
 def no_price() -> Unseen:
     """Transitions are taken at their posterior mean."""
     none, table = np.zeros(0), np.zeros((0, 0))
-    return Unseen(False, 0.0, none, np.zeros(0, np.int64), table, table, none, none, none, none, none, none, none, none)
+    return Unseen(False, 0.0, none, np.zeros(0, np.int64), table, table, table, *([none] * 9))
 
 
 def price(mass: float, moves: Floats, span: Floats) -> Unseen:
     """For rows that were seen ``moves`` times."""
-    counts, log_weights = table(mass) if mass > 0.0 else (np.zeros(1, np.int64), np.zeros((1, KNOTS.size)))
-    log_S, V, H, C, D, g, variance = np.zeros((7, KNOTS.size))
-    return Unseen(True, mass, KNOTS, counts, log_weights, moves, span, log_S, V, H, C, D, g, variance)
+    none = np.zeros((1, KNOTS.size))
+    counts, weights, logs = table(mass) if mass > 0.0 else (np.zeros(1, np.int64), none, none)
+    return Unseen(True, mass, KNOTS, counts, weights, logs, moves, span, *np.zeros((8, KNOTS.size)))
 
 
 @cache
-def table(mass: float) -> tuple[Ints, Floats]:
-    """Counts, and for each the law on the knots that dominates Beta(mass, count) in convex order, as logarithms.
+def table(mass: float) -> tuple[Ints, Floats, Floats]:
+    """Counts, and for each the law on the knots that dominates Beta(mass, count) in convex order, and its logarithms.
 
     Far from the bulk the weights are tiny and will meet exp of large numbers, so each must be right relative to
     itself: every cell is integrated on its own, never taken as a difference of distribution functions.
@@ -73,8 +75,9 @@ def table(mass: float) -> tuple[Ints, Floats]:
             chance, up = np.exp(log_mass - log_norm), (at - low) / (high - low)
             weights[row, k + 1] += chance @ up
             weights[row, k] += chance @ (1.0 - up)
+    weights /= weights.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
-        return counts, np.log(weights / weights.sum(axis=1, keepdims=True))
+        return counts, weights, np.log(weights)
 
 
 def later_cell(mass: float, n: float, low: float, high: float) -> tuple[Floats, Floats]:
