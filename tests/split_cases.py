@@ -1,0 +1,67 @@
+"""What the tests of the bonus `split` share: one row between two layers, and one sweep, straight from the kernels."""
+
+import numpy as np
+
+import klearning as kl
+from klearning import theory
+from klearning.bellman import soft_arrays
+from klearning.bonuses import bonus_for, fill, unseen_for
+from klearning.split import sweep
+
+
+def one_row(mass, counts, W, span=None):
+    """One state and action, seen to lead to the states behind it as often as ``counts``, worth W(i) for certain."""
+    n = np.asarray(counts, float)
+    prior = kl.Prior(kl.Gaussian(noise=0.0), kl.Dirichlet(mass), span=span)
+    visits, sums = [[[n.sum()]], np.ones((n.size, 1))], [[[0.0]], np.reshape(W, (-1, 1))]
+    return kl.Belief.from_counts(prior, visits, sums, [n.reshape(1, 1, -1)], [1.0])
+
+
+def row_bound(mass, counts, W, tau, span=None):
+    """φ of such a row: K less the reward, which is 0 and, where it was seen, certain."""
+    belief = one_row(mass, counts, W, span)
+    reward = 0.0 if np.sum(counts) > 0 else 0.5 / tau  # a prior variance of 1
+    return kl.solve(belief, tau, "split").k_values[0].item() - reward
+
+
+def exact(mass, counts, W, tau):
+    """τ log E exp(P·W/τ) of P ~ Dirichlet(mass/N + counts), by a series of positive terms."""
+    alpha = mass / len(W) + np.asarray(counts, float)
+    return tau * theory.dirichlet_cumulant(alpha, W, 1.0 / tau)
+
+
+def mean(mass, counts, W):
+    alpha = mass / len(W) + np.asarray(counts, float)
+    return float(alpha @ W / alpha.sum())
+
+
+def random_row(rng, masses=(0.01, 10.0), most=1e4, seen=5, ratios=(0.1, 200.0)):
+    """A mass, counts (whole or fractional), values, and a temperature at a stated ratio to their span."""
+    width = int(rng.integers(2, 12))
+    mass = float(np.exp(rng.uniform(*np.log(masses))))
+    counts = np.zeros(width)
+    where = rng.choice(width, min(int(rng.integers(seen + 1)), width), replace=False)
+    counts[where] = np.exp(rng.uniform(np.log(0.2), np.log(most), where.size))
+    if rng.random() < 0.6:
+        counts = np.ceil(counts)
+    W = rng.normal(size=width) if rng.random() < 0.5 else (rng.random(width) < 0.3) * 1.0
+    W[int(rng.integers(width))] += 1.0
+    tau = float(np.ptp(W) / np.exp(rng.uniform(*np.log(ratios))))
+    return mass, counts, W, tau
+
+
+class Sweeps:
+    """f, H̄, C̄ and f″ of a belief at any τ, from one record of arrays."""
+
+    def __init__(self, belief, bonus="split"):
+        chosen, p = bonus_for(belief, bonus), belief.posterior()
+        self.model, self.c = p.model, np.zeros((belief.actions, belief.states))
+        fill(chosen, p, self.c)
+        self.work = soft_arrays(belief.layers, belief.actions, unseen_for(belief, chosen, p))
+
+    def __call__(self, tau):
+        return sweep(self.model, self.c, tau, self.work)
+
+    def slope(self, tau):
+        _, H, C, _ = self(tau)
+        return H - C / tau**2
