@@ -3,7 +3,6 @@
 import numpy as np
 
 import klearning as kl
-from klearning import theory
 from klearning.bellman import soft_arrays
 from klearning.bonuses import bonus_for, fill, unseen_for
 from klearning.split import sweep
@@ -25,9 +24,22 @@ def row_bound(mass, counts, W, tau, span=None):
 
 
 def exact(mass, counts, W, tau):
-    """τ log E exp(P·W/τ) of P ~ Dirichlet(mass/N + counts), by a series of positive terms."""
-    alpha = mass / len(W) + np.asarray(counts, float)
-    return tau * theory.dirichlet_cumulant(alpha, W, 1.0 / tau)
+    """τ log E exp(P·W/τ) of P ~ Dirichlet(α), α = mass/N + counts, by a series of positive terms, m = Σα:
+
+    E exp(Σ P_i x_i) = Σ_n e_n,      n e_n = Σ_{k=1..n} (Σ_i α_i x_i^k) e_{n−k} (m)_{n−k}/(m)_n,      x = (W − min W)/τ
+
+    as in theory.dirichlet_cumulant, but for counts whose coefficients would be beyond floats.
+    """
+    alpha, x = mass / len(W) + np.asarray(counts, float), (W - np.min(W)) / tau
+    top, total = x.max(), alpha.sum()
+    size = int(top + 12 * np.sqrt(top) + 60)
+    power = np.power.outer(x / top, np.arange(size + 1)).T @ alpha
+    rising = np.concatenate([[0.0], np.cumsum(np.log(total + np.arange(size)))])
+    e = np.ones(size + 1)
+    for n in range(1, size + 1):
+        k = np.arange(1, n + 1)
+        e[n] = (power[k] * np.exp(k * np.log(top) + rising[n - k] - rising[n])) @ e[n - k] / n
+    return float(np.min(W) + tau * np.log(e.sum()))
 
 
 def mean(mass, counts, W):
@@ -45,7 +57,7 @@ def random_row(rng, masses=(0.01, 10.0), most=1e4, seen=5, ratios=(0.1, 200.0)):
     if rng.random() < 0.6:
         counts = np.ceil(counts)
     W = rng.normal(size=width) if rng.random() < 0.5 else (rng.random(width) < 0.3) * 1.0
-    W[int(rng.integers(width))] += 1.0
+    W[int(rng.integers(width))] = W.max() + 0.5
     tau = float(np.ptp(W) / np.exp(rng.uniform(*np.log(ratios))))
     return mass, counts, W, tau
 

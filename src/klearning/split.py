@@ -48,11 +48,12 @@ def kl_bound(w: Floats, n: Floats, tau: float, q: Floats, spread: Floats) -> flo
         if abs(better - z) <= 1e-15 * better:
             break
         z = better
-    total, phi = q.sum(), top + z - N + N * np.log(N)
+    total, phi = q.sum(), top + (z - N)
     for j in range(w.size):
         q[j] /= total
         spread[j] = q[j] * q[j] / n[j]
-        phi -= n[j] * np.log(z + (top - w[j] / tau))
+        x = ((z - N) + (top - w[j] / tau)) / N  # small where N is large, and N log N would drown the rest
+        phi -= n[j] * (np.log1p(x) if x < 1.0 else np.log((z + (top - w[j] / tau)) / N))
     return tau * phi
 
 
