@@ -3,14 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup reproduce test slow lint bench clean
+.PHONY: help setup reproduce study examples test slow lint bench site clean
 
 help:
 	@echo "make reproduce  run the paper's experiments, draw its figures and check its claims into out/ (QUICK=1: a taste)"
+	@echo "make study      Bayes regret on thousands of MDPs, wrong priors, what knowledge buys: into out/ (QUICK=1: a taste)"
+	@echo "make examples   run the examples, one after the other"
 	@echo "make test       run the tests"
 	@echo "make slow       run the statistical and crash tests, which take longer"
 	@echo "make lint       check style and types"
 	@echo "make bench      measure speed (prints the table of docs/performance.md)"
+	@echo "make site       turn docs/ into a site, out/site/index.html"
 	@echo "make setup      only build .venv"
 	@echo "make clean      remove .venv, out and caches"
 
@@ -27,6 +30,12 @@ $(READY): pyproject.toml constraints.txt
 reproduce: $(READY)
 	$(BIN)/klearning reproduce $(if $(QUICK),--quick)
 
+study: $(READY)
+	$(BIN)/klearning reproduce study misspecification knowledge $(if $(QUICK),--quick)
+
+examples: $(READY)
+	@for file in examples/[0-9]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
@@ -40,6 +49,9 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench
+
+site: $(READY)
+	$(BIN)/python -m pages.site out/site
 
 clean:
 	rm -rf .venv out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -156,7 +156,7 @@ def world(P, **more):
 
 SELF = [(1.0, 0, 0.0, False)]
 MISTAKES = {
-    "no time limit": (lambda: kl.MDP.from_gymnasium(gym.make("CliffWalking-v1")), "no time limit, so an episode may never end: give horizon="),
+    "no time limit": (lambda: kl.MDP.from_gymnasium(gym.make("CliffWalking-v1")), "may never end: give horizon="),
     "no model": (lambda: kl.MDP.from_gymnasium(gym.make("CartPole-v1")), "no model `env.unwrapped.P`"),
     "horizon": (lambda: kl.MDP.from_gymnasium(gym.make("FrozenLake-v1"), 0), "horizon=0 is too small"),
     "no start": (lambda: world([[SELF]], initial_state_distrib=None), "no initial_state_distrib: give initial="),

@@ -9,6 +9,7 @@ from klearning.experiments.spec import make_spec
 from klearning.experiments.store import Record, Store
 from klearning.papers.odonoghue2021 import bayes_regret, figure2, heatmaps, reproduce
 from klearning.papers.odonoghue2021.protocols import GREEDY, K_OPTIMAL, K_SCHEDULE, PRINTED, SOFT, TEXT, THOMPSON
+from klearning.theory import regret_bound
 
 TINY = reproduce.Extent(
     seeds=2, cap=60, depths={"text": (4,), "printed": (4,)}, worlds=2, episodes=20, left_out=False, command="a test"
@@ -118,11 +119,10 @@ def test_claims_of_figure_3():
     assert not heatmaps.claims_k_learning(record(hits))[3].holds
 
 
-def test_the_bound_of_the_theorem():
-    """2 √((σ² + L²) S A T log A (1 + log(T/L))) by hand: L = 5, S = 25, A = 2, one episode, T = 5."""
+def test_the_sizes_are_as_the_theorem_counts():
+    """2 √((σ² + L²) S A T log A (1 + log(T/L))) by hand: L = 5, S = 25 over all layers, A = 2, one episode, T = 5."""
     by_hand = 2 * np.sqrt((0.25 + 25) * 25 * 2 * 5 * np.log(2) * (1 + np.log(1)))
-    assert bayes_regret.bound(np.array([1.0]))[0] == pytest.approx(by_hand)
-    assert bayes_regret.lower_line(np.array([4.0]))[0] == pytest.approx(np.sqrt(5 * 25 * 2 * 20))
+    assert regret_bound(bayes_regret.SIZES, 1, bayes_regret.NOISE) == pytest.approx(by_hand)
 
 
 def test_the_bound_can_be_crossed_on_paper():

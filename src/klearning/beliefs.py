@@ -108,7 +108,7 @@ class Dirichlet:
     """Transition rows Dirichlet, of total ``mass`` spread evenly over a support.
 
     The support is every state of the next layer, or what ``support`` says: one array (S_l, A, S_{l+1}) of
-    booleans for each l < L, or an MDP whose possible transitions are meant.
+    booleans for each l < L (a list of one, for a stationary prior), or an MDP whose possible transitions are meant.
     """
 
     mass: float = 0.3
@@ -370,8 +370,8 @@ class Belief:
         t = self.transitions
         shape = self.visits.shape
         model = Model(
-            self.layers, self.table, self.end, self.initial.copy(), np.zeros(shape), np.ones(shape),
-            float(t.even_mass), copy_rows(t.rows),
+            self.layers, self.table, self.end, self.initial.copy(), np.zeros(shape),
+            np.where(np.isinf(self.visits), 0.0, 1.0), float(t.even_mass), copy_rows(t.rows),
         )  # fmt: skip
         p = Posterior(
             model, np.zeros(shape), self.visits.copy(), self._moves(), self.reward_sums.copy(),
@@ -436,10 +436,12 @@ class Belief:
         reward = np.concatenate(self.in_layers(self.prior.reward.draw(p, for_rewards))).T
         blocks = self._concentrations()
         if self.transitions.learns:
-            blocks = [self._closed(_draw_dirichlet(alpha, for_rows)) for alpha in blocks]
+            blocks = [_draw_dirichlet(alpha, for_rows) for alpha in blocks]
+        blocks = [self._closed(block) for block in blocks]
         rows = rows_from_layers(self.layers, self.actions, self._in_steps(blocks))
         noise = self.prior.reward.world_noise()
-        return MDP(self.layers, np.ascontiguousarray(reward), rows, self.initial, noise, name="sample")
+        end = self.end if self.end >= 0 else None
+        return MDP(self.layers, np.ascontiguousarray(reward), rows, self.initial, noise, name="sample", end=end)
 
     def in_layers(self, x: Floats) -> Layers:
         """A table (A, rows) as one (S_l, A) array a layer."""
@@ -488,8 +490,19 @@ def _begin(prior: Prior, layers: Ints, actions: int) -> Transitions:
     """The transition prior in arrays. One table for all layers is built as the first of two layers."""
     if not prior.stationary:
         return prior.transitions.begin(layers, actions)
-    begun = prior.transitions.begin(np.arange(3) * layers[1], actions)
+    begun = _of_one_step(prior.transitions, int(layers[1])).begin(np.arange(3) * layers[1], actions)
     return begun._replace(rows=_shared(begun.rows))
+
+
+def _of_one_step(prior: Dirichlet | Known, width: int) -> Dirichlet | Known:
+    """A prior that names an MDP, by what that does in its first step; lists hold one array anyway."""
+    given = prior.support if isinstance(prior, Dirichlet) else prior.transitions
+    if not isinstance(given, MDP):
+        return prior
+    if given.horizon < 2 or given.widths != [width] * given.horizon:
+        raise ValueError(f"{given!r} has other states than {width} in every layer: give one array (S, A, S) in a list")
+    block = dense_block(given.rows, 0, width, width, 2 * width)
+    return Dirichlet(prior.mass, [block]) if isinstance(prior, Dirichlet) else Known([block])
 
 
 def _shared(rows: Rows) -> Rows:

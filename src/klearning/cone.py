@@ -106,7 +106,10 @@ def _read(belief: Belief, model: Model, c: Floats, program: ConeProgram) -> Plan
     policy = spread / spread.sum(axis=0)
     occupancy = np.zeros_like(policy)
     occupancy_sweep(model, policy, occupancy)
-    entropy = -float(np.sum(occupancy * np.log(np.where(policy > 0, policy, 1.0))))
+    surprise = -np.log(np.where(policy > 0, policy, 1.0))
+    if belief.end >= 0:  # nothing is left to choose there
+        surprise[:, belief.layers[:-1] + belief.end] = 0.0
+    entropy = float(np.sum(occupancy * surprise))
     gap = float((np.sqrt(tau * entropy) - np.sqrt(np.sum(occupancy * c) / tau)) ** 2) if c.any() else 0.0
     K_l, V_l, policy_l, occupancy_l = (split(x, belief.layers) for x in (K, V, policy, occupancy))
     return Plan(tau, K_l, V_l, policy_l, occupancy_l, float(program.problem.value), gap, 0)

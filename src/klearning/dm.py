@@ -61,7 +61,8 @@ class DmWorld(dm_env.Environment):  # type: ignore[misc]
         if not self.walk.over:
             return dm_env.transition(reward=reward, observation=self._observe())
         self._regret += self._best - self._earned
-        return dm_env.termination(reward=reward, observation=self._observe())
+        finish = dm_env.truncation if self.walk.by_time else dm_env.termination
+        return finish(reward=reward, observation=self._observe())
 
     def observation_spec(self) -> Any:
         """A number of a state, or its one-hot vector."""

@@ -29,8 +29,9 @@ class WorldEnv(gymnasium.Env[Any, Any]):
 
     Observations and actions are `Discrete`. ``numbering`` says what an observation is (`Walk`): ``auto`` is
     the state within its layer where the model is stationary (RiverSwim), and the state numbered through all
-    layers elsewhere (DeepSea). An episode is ``terminated`` after the last layer, and shows the last state
-    again there. ``P`` and ``initial_state_distrib`` hold the model as Gymnasium's toy-text environments do.
+    layers elsewhere (DeepSea). After the last layer, where the last state is shown again, an episode is
+    ``terminated``; but ``truncated`` where the model is stationary, for there only time is up. ``P`` and
+    ``initial_state_distrib`` hold the model as Gymnasium's toy-text environments do.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012, as Gymnasium has it
@@ -59,7 +60,8 @@ class WorldEnv(gymnasium.Env[Any, Any]):
         if self.walk.over:
             raise gymnasium.error.ResetNeeded("the episode is over, or none has begun: call reset() first")
         reward = self.walk.step(action, self.np_random)
-        return self.walk.observation, reward, self.walk.over, False, {}
+        over, by_time = self.walk.over, self.walk.by_time
+        return self.walk.observation, reward, over and not by_time, over and by_time, {}
 
     @property
     def initial_state_distrib(self) -> Floats:

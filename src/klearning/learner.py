@@ -24,13 +24,12 @@ from klearning import checks
 from klearning.agents import AGENTS
 from klearning.beliefs import Belief, Beta, Episode, Prior
 from klearning.compiled import Floats, announce_compilation
-from klearning.memories import put_together, take_apart, widen
+from klearning.memories import leaf_names, put_together_by_name, take_apart, widen
 from klearning.saving import Arrays, prior_arrays, prior_from_json, prior_to_json, read_archive, write_archive
 from klearning.simulate import Stepwise, Streams, draw_action
 from klearning.spaces import Numbering, space_from_json, space_to_json
 
 END = 0  # the state of every layer in which an episode is over
-ROOM = 16  # states to begin with where they are numbered as they come
 FAR = 6.0  # a reward this many standard deviations from a Gaussian prior's mean is worth a warning
 WAYS = ("greedy", "soft")
 
@@ -43,7 +42,8 @@ class Learner:
     """An agent that learns in a simulator. Episodes have at most ``horizon`` steps.
 
     The ``prior`` is stationary unless one says otherwise: what is seen at one step is known of all. Observations are
-    numbered as they come if ``discover``, by default where the space has more than 10,000 points.
+    numbered as they come, so that how many there are need not be known, and none that never comes costs anything;
+    without ``discover`` all points of the space are there from the beginning.
     """
 
     def __init__(
@@ -55,27 +55,33 @@ class Learner:
         *,
         prior: Prior | None = None,
         seed: int = 0,
-        discover: bool | None = None,
+        discover: bool = True,
     ) -> None:
+        if isinstance(agent, type):
+            raise ValueError(f"agent={agent!r} is a class: give an agent, {agent.__name__}()")
         for method in ("plan", "update", "exploit"):
             if not hasattr(agent, method):
                 raise ValueError(f"agent={agent!r} has no method {method!r}: it cannot learn step by step")
         self.agent, self.horizon, self.seed = agent, checks.whole("horizon", horizon), checks.whole("seed", seed, 0)
         self.prior = Prior(stationary=True) if prior is None else prior
         self.observations = Numbering("observation", observation_space, discover)
-        self.actions = Numbering("action", action_space)
-        if self.actions.discovers:
-            raise ValueError(f"action space {action_space} has too many points: give at most 10,000")
+        self.actions = Numbering("action", action_space, discover=False)
+        if self.observations.discovers and prior_arrays(self.prior):
+            raise ValueError(
+                "discover=True with a prior of known transitions, or with a support: they need the number of states, "
+                "give discover=False or leave them out"
+            )
         names = (zlib.crc32(b"learner"), zlib.crc32(type(agent).__name__.encode()))
         self.streams = [
-            np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*names, use))) for use in range(3)
-        ]
+            np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*names, use))) for use in range(4)
+        ]  # actions, the agent's rewards and rows, predictions
         self.episode = 0  # episodes finished
+        self._warned = False  # that rewards are far from the prior
         self.returns: list[float] = []
         self.said = np.zeros(len(agent.diagnostics))
-        self.starts = np.zeros(1 + (ROOM if self.observations.discovers else self.observations.count))
+        self.starts = np.zeros(1 + (1 if self.observations.discovers else self.observations.count))
         announce_compilation()
-        self.memory: Any = agent.begin(self._belief())
+        self.memory: Any = self._fresh_memory()
         self._new_episode()
 
     def _belief(self) -> Belief:
@@ -83,6 +89,12 @@ class Learner:
         width = len(self.starts)
         uniform = np.full(width, 1.0 / width)
         return Belief.empty(self.prior, [width] * self.horizon, self.actions.count, uniform, END)
+
+    def _fresh_memory(self) -> Any:
+        """The agent's, with an even policy wherever it has yet to plan one."""
+        memory = self.agent.begin(self._belief())
+        memory.policy[:, ~memory.policy.any(axis=0)] = 1.0 / self.actions.count
+        return memory
 
     def _new_episode(self) -> None:
         self.step = 0
@@ -92,7 +104,7 @@ class Learner:
         self._rewards = np.zeros(self.horizon)
         self._uniforms: list[float] = []
         self._best: Floats | None = None
-        self._warned = False
+        self._before: Any = None  # the episode: what `abandon_episode` goes back to
         self._check_reward = self._check_coin if isinstance(self.prior.reward, Beta) else self._check_gaussian
 
     @property
@@ -100,6 +112,21 @@ class Learner:
         """π_l(a|s) of this episode as (horizon, states, actions); state 0 is the end, others are numbered from 1."""
         table: Floats = self.memory.policy
         return table.T.reshape(self.horizon, -1, self.actions.count)
+
+    def by_point(self, policy: Floats) -> Floats:
+        """A policy (A, S) with its states renumbered: END, then all points of the observation space in order.
+
+        This is how `MDP.from_gymnasium` numbers them. Points that were never met have the policy of such.
+        """
+        if not self.observations.discovers:
+            return policy
+        width = len(self.starts)
+        columns = np.full(1 + self.observations.points, width - 1)
+        columns[END] = END
+        for key, k in self.observations.known.items():
+            columns[1 + self.observations.mixed(key)] = 1 + k
+        layered = policy.reshape(self.actions.count, self.horizon, width)
+        return np.ascontiguousarray(layered[:, :, columns].reshape(self.actions.count, -1))
 
     @property
     def diagnostics(self) -> dict[str, float]:
@@ -110,33 +137,36 @@ class Learner:
         """The action for an observation, drawn from this episode's policy."""
         if self._waiting or self.over:
             raise RuntimeError(self._misuse("act"))
-        l, s = self.step, self.observations.number(observation) + 1
+        l, met = self.step, self.observations.count
+        s = self.observations.number(observation) + 1
         if l == 0:
-            self._begin(s)
+            self._begin(s, met)
         elif s != self._states[l]:
+            self.observations.forget(met)
             raise ValueError(f"observation={observation!r} is not the one that observe() was given last: pass that one")
         width = len(self.starts)
-        if s < width:
-            a = draw_action(self.memory.policy, l * width + s, self._uniforms[l])
-        else:  # met in this very episode: all actions are alike
-            a = int(self._uniforms[l] * self.actions.count)
+        a = draw_action(
+            self.memory.policy, l * width + min(s, width - 1), self._uniforms[l]
+        )  # the last is for new ones
         self._chosen[l], self._waiting = a, True
         return self.actions.point(a)
 
-    def _begin(self, s: int) -> None:
+    def _begin(self, s: int, met: int) -> None:
         """The first state of an episode is known: count it, and plan."""
-        if s < len(self.starts):
-            self.starts[s] += 1.0
-            self._set_starts()
+        states = [stream.bit_generator.state for stream in self.streams[:3]]
+        self._before = self.memory, states, met, self.starts.copy()
+        self.starts[s] += 1.0
+        self._set_starts()
         self._states[0] = s
         self._uniforms = self.streams[0].random(self.horizon).tolist()
-        self.memory = self.agent.plan(self.memory, Streams(*self.streams[1:]), self.episode, self.said)
+        self.memory = self.agent.plan(self.memory, Streams(*self.streams[1:3]), self.episode, self.said)
 
     def _set_starts(self) -> None:
         """ρ is how often each state was the first so far."""
         posterior = getattr(getattr(self.memory, "planning", self.memory), "posterior", None)
         if posterior is not None:
-            posterior.model.initial[:] = self.starts / self.starts.sum()
+            total = self.starts.sum()
+            posterior.model.initial[:] = self.starts / total if total > 0.0 else 1.0 / len(self.starts)
 
     def observe(
         self,
@@ -150,14 +180,18 @@ class Learner:
         if not self._waiting:
             raise RuntimeError(self._misuse("observe"))
         l = self.step
-        r = float(reward)
+        try:
+            r = float(reward)
+        except (TypeError, ValueError):
+            raise ValueError(f"reward={reward!r} of step {l} is not a number: give a float") from None
         if not isfinite(r):
             raise ValueError(f"reward={reward!r} of step {l} is not finite: fix the simulator, or clip its rewards")
         self._check_reward(r)
+        a = None if action is None else self.actions.number(action)
         s = END if terminated else self.observations.number(observation) + 1
-        if action is not None:
-            self._chosen[l] = self.actions.number(action)
         self._rewards[l] = r
+        if a is not None:
+            self._chosen[l] = a
         self.step = l = l + 1
         self._states[l] = s
         self._waiting = False
@@ -180,16 +214,29 @@ class Learner:
         self.episode += 1
         self._new_episode()
 
+    def abandon_episode(self) -> None:
+        """Forget the episode under way, as if it had not begun: where the simulator failed, or was interrupted.
+
+        A learner that was loaded in the middle of one forgets what was seen, but not that it had begun.
+        """
+        if self._before is not None:
+            self.memory, states, met, self.starts = self._before
+            for stream, state in zip(self.streams, states, strict=False):
+                stream.bit_generator.state = state
+            self.observations.forget(met)
+            self._set_starts()
+        self._new_episode()
+
     def _make_room(self) -> None:
-        """Wider tables where more states were met than there is room for; one is always left for what is to come."""
-        before, needed = len(self.starts), self.observations.count + 2
-        if not self.observations.discovers or needed <= before:
+        """Wider tables where new states were met, with room for just one that is yet to come.
+
+        No more than one: a prior spread over many states that nobody has met would be optimistic about all of them.
+        """
+        before, after = len(self.starts), self.observations.count + 2
+        if not self.observations.discovers or after <= before:
             return
-        after = max(needed, 2 * before)
         self.starts = np.concatenate([self.starts, np.zeros(after - before)])
-        if self._states[0] >= before:
-            self.starts[self._states[0]] += 1.0
-        self.memory = widen(self.memory, self.agent.begin(self._belief()), before, after)
+        self.memory = widen(self.memory, self._fresh_memory(), before, after)
         self._set_starts()
 
     def predict(self, observation: Any, step: int = 0, how: str = "greedy") -> Any:
@@ -204,14 +251,13 @@ class Learner:
             raise ValueError(f"step={step} is not below the horizon of {self.horizon}: give a smaller one")
         width = len(self.starts)
         s = self.observations.number(observation) + 1 if self.observations.knows(observation) else width
+        s = l * width + min(s, width - 1)  # the last is for those never met
         if how == "soft":
-            u = self.streams[0].random()
-            table = self.memory.policy
-            a = draw_action(table, l * width + s, u) if s < width else int(u * self.actions.count)
+            a = draw_action(self.memory.policy, s, self.streams[3].random())
         else:
             if self._best is None:
                 self._best = self.agent.exploit(self.memory)
-            a = int(self._best[:, l * width + s].argmax()) if s < width else 0
+            a = int(self._best[:, s].argmax())
         return self.actions.point(a)
 
     def _check_coin(self, r: float) -> None:
@@ -239,6 +285,11 @@ class Learner:
             return f"{called}() after the episode's end at step {self.step}: call end_episode() first"
         return f"{called}() before act(): ask for an action first"
 
+    @property
+    def under_way(self) -> bool:
+        """Whether an episode has begun that `end_episode` has not ended."""
+        return self._waiting or self.step > 0
+
     def save(self, path: str | Path) -> None:
         """Write everything to one file; `kl.load` goes on from there, bit for bit."""
         if type(self.agent).__name__ not in AGENTS:
@@ -264,7 +315,7 @@ class Learner:
     def _arrays(self) -> Arrays:
         l, known = self.step, list(self.observations.known)
         return {
-            **{f"memory_{i:03}": leaf for i, leaf in enumerate(take_apart(self.memory))},
+            **dict(zip(leaf_names(self.memory), take_apart(self.memory), strict=True)),
             "starts": self.starts,
             "said": self.said,
             "returns": np.array(self.returns, np.float64),
@@ -280,9 +331,10 @@ class Learner:
         """What `_settings` and `_arrays` hold beyond what a learner is made with."""
         l = settings["step"]
         self.observations.remember(arrays["observations"].tolist())
+        if not self.observations.discovers and arrays["starts"].shape != self.starts.shape:
+            raise ValueError(f"starts has shape {arrays['starts'].shape}, not {self.starts.shape}")
         self.starts = arrays["starts"]
-        leaves = [arrays[name] for name in sorted(arrays) if name.startswith("memory_")]
-        self.memory = put_together(self.agent.begin(self._belief()), leaves)
+        self.memory = put_together_by_name(self.agent.begin(self._belief()), arrays)
         self.episode, self.step, self.over = settings["episode"], l, settings["over"]
         self._waiting, self.said = settings["waiting"], arrays["said"]
         self.returns, self._uniforms = arrays["returns"].tolist(), arrays["uniforms"].tolist()

@@ -14,10 +14,23 @@ from klearning.rows import Rows
 
 
 def take_apart(memory: Any) -> list[NDArray[Any]]:
-    """The arrays and numbers of nested tuples, in order."""
+    """The arrays and numbers of nested tuples, in order; not those that are only room to work in."""
+    if isinstance(memory, Soft):
+        return []
     if isinstance(memory, tuple):
         return [leaf for part in memory for leaf in take_apart(part)]
     return [np.asarray(memory)]
+
+
+def leaf_names(memory: Any, name: str = "memory") -> list[str]:
+    """What `take_apart` lists, by name."""
+    if isinstance(memory, Soft):
+        return []
+    if isinstance(memory, tuple):
+        fields = getattr(memory, "_fields", range(len(memory)))
+        parts = zip(fields, memory, strict=True)
+        return [leaf for field, part in parts for leaf in leaf_names(part, f"{name}.{field}")]
+    return [name]
 
 
 def put_together(template: Any, leaves: list[NDArray[Any]], shared: dict[int, Any] | None = None) -> Any:
@@ -26,6 +39,8 @@ def put_together(template: Any, leaves: list[NDArray[Any]], shared: dict[int, An
     Where the template holds one array in two places, so does the result.
     """
     shared = {} if shared is None else shared
+    if isinstance(template, Soft):
+        return _sharing(template, shared)
     if isinstance(template, tuple):
         parts = [put_together(part, leaves, shared) for part in template]
         return type(template)(*parts) if hasattr(template, "_fields") else tuple(parts)
@@ -35,6 +50,27 @@ def put_together(template: Any, leaves: list[NDArray[Any]], shared: dict[int, An
             raise ValueError("an array of the checkpoint has another type")
         return shared.setdefault(id(template), np.ascontiguousarray(leaf))
     return type(template)(leaf.item())
+
+
+def _sharing(room: Any, shared: dict[int, Any]) -> Any:
+    """Room to work in, with what it has in common with the memory taken from there."""
+    if isinstance(room, tuple):
+        return type(room)(*(_sharing(part, shared) for part in room))
+    return shared.get(id(room), room)
+
+
+def put_together_by_name(template: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """The memory of which ``arrays`` holds all leaves by name, and no others; of the template's form and shapes."""
+    names = leaf_names(template)
+    leaves = [arrays[name] for name in names]
+    for other in arrays:
+        if other.startswith("memory.") and other not in names:
+            raise ValueError(f"{other} is no part of this agent's memory")
+    for name, leaf, fresh in zip(names, leaves, take_apart(template), strict=True):
+        grows = name.endswith((".succ", ".weight"))  # the pool of transition rows
+        if leaf.shape != fresh.shape and not (grows and leaf.ndim == 1):
+            raise ValueError(f"{name} has shape {leaf.shape}, not {fresh.shape}")
+    return put_together(template, leaves)
 
 
 def widen(old: Any, new: Any, before: int, after: int) -> Any:
@@ -53,6 +89,8 @@ def widen(old: Any, new: Any, before: int, after: int) -> Any:
         return old
     if old.dtype == np.int64:  # offsets of layers
         return new
+    if old.shape == new.shape:  # a number a layer, and none a state
+        return old
     _by_layer(new, after)[..., :before] = _by_layer(old, before)
     return new
 

@@ -33,7 +33,8 @@ Arrays = dict[str, NDArray[Any]]
 
 def write_archive(path: Path, settings: Mapping[str, Any], arrays: Arrays) -> None:
     """Write a learner to ``path``, or leave what is there as it was."""
-    header = {"format": FORMAT, "version": VERSION, "klearning": __version__, **settings}
+    plain = json.loads(json.dumps(settings, default=lambda number: number.item()))  # people write settings in NumPy too
+    header = {"format": FORMAT, "version": VERSION, "klearning": __version__, **plain}
     header["checksum"] = _checksum(header, arrays)
     buffer = io.BytesIO(arrays_to_bytes(arrays))
     with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:

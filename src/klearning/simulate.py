@@ -35,6 +35,7 @@ class World(NamedTuple):
     bernoulli: bool
     goal_state: int
     goal_action: int
+    end: int  # the state of every layer where an episode is over, or -1
 
 
 class Log(NamedTuple):
@@ -76,7 +77,9 @@ def play(task: Task, policy: Floats, t: int) -> None:
     for l in range(model.layers.size - 1):
         a = draw_action(policy, s, task.action_stream.random())
         r = model.reward[a, s]
-        if world.bernoulli:
+        if s - model.layers[l] == world.end:
+            r = 0.0
+        elif world.bernoulli:
             r = 1.0 if nature.random() < r else 0.0
         elif world.noise > 0.0:
             r += world.noise * nature.standard_normal()
@@ -284,7 +287,9 @@ def new_task(agent: Agent, world: MDP, episodes: int, seed: int, every: int = 1)
     names = (zlib.crc32(world.name.encode()), zlib.crc32(type(agent).__name__.encode()))
     streams = [np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*names, use))) for use in range(4)]
     return Task(
-        world=World(world.model, 0.0 if bernoulli else float(noise), bernoulli, *goal),
+        world=World(
+            world.model, 0.0 if bernoulli else float(noise), bernoulli, *goal, -1 if world.end is None else world.end
+        ),
         log=Log(np.zeros(episodes), np.zeros(episodes), np.zeros(episodes, np.bool_),
                 np.zeros_like(world.reward), np.zeros((len(agent.diagnostics), episodes))),
         episode=Episode(np.zeros(L, np.int64), np.zeros(L, np.int64), np.zeros(L)),

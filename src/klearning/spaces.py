@@ -1,18 +1,18 @@
 """Discrete spaces as numbers: every observation and every action of a simulator gets one.
 
 A point of `Discrete`, `MultiDiscrete`, `MultiBinary`, or a `Tuple` or `Dict` of these, is a few whole numbers, each
-below a known size. Where the product of the sizes is small the points are counted through; where it is not, or where
-one asks for it, they are numbered as they come.
+below a known size. Points are numbered as they come, or counted through where they are not too many.
 """
 
 from collections.abc import Callable
+from math import prod
 from operator import index
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
-MOST = 10_000  # points that are counted through; spaces with more are numbered as they come
+MOST = 1_000_000  # points that may be counted through
 
 Key = tuple[int, ...]
 
@@ -20,15 +20,15 @@ Key = tuple[int, ...]
 class Numbering:
     """Numbers for the points of a discrete space; ``field`` names it in errors."""
 
-    def __init__(self, field: str, space: spaces.Space[Any], discover: bool | None = None) -> None:
+    def __init__(self, field: str, space: spaces.Space[Any], discover: bool) -> None:
         self.field, self.space = field, space
         self.sizes: list[int] = []
         self._read, self._write = _reader(field, space, self.sizes)
-        product = 1
-        for size in self.sizes:
-            product *= size
-        self.discovers = product > MOST if discover is None else discover
-        self.count = 0 if self.discovers else product  # points that have a number
+        self.points = prod(self.sizes)
+        self.discovers = discover
+        self.count = 0 if discover else self.points  # points that have a number
+        if self.count > MOST:
+            raise ValueError(f"{field} space {space} has {self.points} points: at most {MOST:,} can be counted through")
         self.known: dict[Key, int] = {}
         if self.discovers:
             self.number = self._number_found
@@ -49,8 +49,12 @@ class Numbering:
         raise self._outside(point)
 
     def _number_mixed(self, point: Any) -> int:
+        return self.mixed(self._key(point))
+
+    def mixed(self, key: Key) -> int:
+        """Counted through, the last part fastest."""
         k = 0
-        for part, size in zip(self._key(point), self.sizes, strict=True):
+        for part, size in zip(key, self.sizes, strict=True):
             k = k * size + part
         return k
 
@@ -78,6 +82,12 @@ class Numbering:
     def knows(self, point: Any) -> bool:
         """Whether a point of the space has a number already."""
         return not self.discovers or self._key(point) in self.known
+
+    def forget(self, count: int) -> None:
+        """Keep the first ``count`` points that were met."""
+        while self.discovers and self.count > count:
+            self.known.popitem()
+            self.count -= 1
 
     def remember(self, keys: list[list[int]]) -> None:
         """Number these points, in their order: the first that were met."""
@@ -116,12 +126,18 @@ def _reader(field: str, space: spaces.Space[Any], sizes: list[int]) -> tuple[Rea
         )
     if isinstance(space, spaces.Dict):
         named = {name: _reader(f"{field}[{name!r}]", part, sizes) for name, part in space.spaces.items()}
-        return (
-            lambda x: [k for name, (read, _) in named.items() for k in read(x[name])],
-            lambda key: {name: write(key) for name, (_, write) in named.items()},
-        )
+        return _dict_reader(named), lambda key: {name: write(key) for name, (_, write) in named.items()}
     hint = "bin it first: env = kl.Binned(env, bins=10)" if isinstance(space, spaces.Box) else "wrap the environment"
     raise ValueError(f"{field} space {space} is not discrete: {hint}, to give Discrete, MultiDiscrete, Tuple or Dict")
+
+
+def _dict_reader(named: dict[Any, tuple[Reader, Writer]]) -> Reader:
+    def read(x: Any) -> list[int]:
+        if len(x) != len(named):
+            raise ValueError("names that the space does not have")
+        return [k for name, (read_part, _) in named.items() for k in read_part(x[name])]
+
+    return read
 
 
 def _array_reader(space: spaces.MultiDiscrete | spaces.MultiBinary, sizes: list[int]) -> tuple[Reader, Writer]:
@@ -150,13 +166,15 @@ def space_to_json(space: spaces.Space[Any]) -> dict[str, Any]:
     if isinstance(space, spaces.Discrete):
         return {"kind": "Discrete", "n": int(space.n), "start": int(space.start)}
     if isinstance(space, spaces.MultiDiscrete):
-        return {"kind": "MultiDiscrete", "nvec": space.nvec.tolist(), "start": space.start.tolist()}
+        sizes = {"nvec": space.nvec.tolist(), "start": space.start.tolist()}
+        return {"kind": "MultiDiscrete", **sizes, "dtype": np.dtype(space.dtype).name}
     if isinstance(space, spaces.MultiBinary):
-        return {"kind": "MultiBinary", "shape": list(space.shape)}
+        return {"kind": "MultiBinary", "n": space.n if isinstance(space.n, int) else list(space.shape)}
     if isinstance(space, spaces.Tuple):
         return {"kind": "Tuple", "spaces": [space_to_json(part) for part in space.spaces]}
     if isinstance(space, spaces.Dict):
-        return {"kind": "Dict", "spaces": {name: space_to_json(part) for name, part in space.spaces.items()}}
+        # pairs, for points are numbered in this order and names need not be strings
+        return {"kind": "Dict", "spaces": [[name, space_to_json(part)] for name, part in space.spaces.items()]}
     raise ValueError(f"space {space} is not discrete")
 
 
@@ -166,11 +184,12 @@ def space_from_json(data: dict[str, Any]) -> spaces.Space[Any]:
         case "Discrete":
             return spaces.Discrete(data["n"], start=data["start"])
         case "MultiDiscrete":
-            return spaces.MultiDiscrete(np.array(data["nvec"]), start=np.array(data["start"]))
+            dtype = np.dtype(data["dtype"]).type
+            return spaces.MultiDiscrete(np.array(data["nvec"]), dtype=dtype, start=np.array(data["start"]))
         case "MultiBinary":
-            return spaces.MultiBinary(data["shape"])
+            return spaces.MultiBinary(data["n"])
         case "Tuple":
             return spaces.Tuple([space_from_json(part) for part in data["spaces"]])
         case "Dict":
-            return spaces.Dict({name: space_from_json(part) for name, part in data["spaces"].items()})
+            return spaces.Dict([(name, space_from_json(part)) for name, part in data["spaces"]])
     raise ValueError(f"space of kind {data['kind']!r} is unknown")

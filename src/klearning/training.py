@@ -44,17 +44,20 @@ def learn(
     env: gymnasium.Env[Any, Any],
     *,
     episodes: int = 1000,
-    seed: int = 0,
+    seed: int | None = None,
     horizon: int | None = None,
     prior: Prior | None = None,
+    discover: bool = True,
     callbacks: Sequence[Callback] = (),
     evaluate_every: int = 0,
 ) -> Learner:
     """Let an agent learn in an environment; returns the `Learner`, with ``returns`` and ``predict``.
 
-    ``horizon`` is the most steps of an episode, by default that of the environment's time limit. Give a learner in
+    ``horizon`` is the most steps of an episode, by default that of the environment's time limit; ``prior`` and
+    ``discover`` are those of `Learner`. Give a learner in
     place of the agent to go on with it: ``episodes`` more. Episode t resets the environment with a seed made of
-    ``seed`` and t, so that what happens does not depend on where learning was interrupted. Where the environment
+    ``seed`` (by default 0, or the learner's) and t, so that what happens does not depend on where learning was
+    interrupted: an episode that was is given up, and played again by the next call. Where the environment
     tells its transitions, every ``evaluate_every`` episodes the policy is evaluated exactly for the callbacks, which
     are called after each episode and whose failures are warnings.
     """
@@ -64,30 +67,45 @@ def learn(
         if horizon is not None or prior is not None:
             raise ValueError("horizon and prior belong to the learner: give them only with an agent")
         _check_same(learner, env)
+        if learner.under_way:
+            raise ValueError("an episode is under way: finish it, or call learner.end_episode() or abandon_episode()")
     else:
         spaces = env.observation_space, env.action_space
-        learner = Learner(agent, *spaces, read_horizon(env, horizon), prior=prior, seed=seed)
+        number = 0 if seed is None else seed
+        learner = Learner(agent, *spaces, read_horizon(env, horizon), prior=prior, seed=number, discover=discover)
+    root = learner.seed if seed is None else checks.whole("seed", seed, 0)
     model = _model(learner, env) if every else None
     watchers = [guarded(callback) for callback in callbacks]
     for _ in range(count):
-        value = regret = None
-        observation, _ = env.reset(seed=_episode_seed(seed, learner.episode))
-        terminated = False
-        while not learner.over:
-            action = learner.act(observation)
-            if model is not None and learner.step == 0 and learner.episode % every == 0:
-                value = evaluate(model[0], learner.memory.policy.T).value
-                regret = model[1] - value
-            observation, reward, terminated, truncated, _ = env.step(action)
-            learner.observe(float(reward), observation, terminated, truncated)
+        due = every > 0 and learner.episode % every == 0
+        try:
+            terminated, value = _play(learner, env, root, model if due else None)
+        except BaseException:
+            learner.abandon_episode()
+            raise
         steps = learner.step
         learner.end_episode()
         if watchers:
-            said = learner.diagnostics
-            report = Report(learner.episode, learner.returns[-1], steps, bool(terminated), said, value, regret)
+            numbers = (value, model[1] - value) if model is not None and value is not None else (None, None)
+            report = Report(learner.episode, learner.returns[-1], steps, terminated, learner.diagnostics, *numbers)
             for watch in watchers:
                 watch(report)
     return learner
+
+
+def _play(
+    learner: Learner, env: gymnasium.Env[Any, Any], seed: int, model: tuple[MDP, float] | None
+) -> tuple[bool, float | None]:
+    """One episode: whether it terminated, and the exact value of its policy where a model is given."""
+    value, terminated = None, False
+    observation, _ = env.reset(seed=_episode_seed(seed, learner.episode))
+    while not learner.over:
+        action = learner.act(observation)
+        if model is not None and value is None:
+            value = evaluate(model[0], learner.by_point(learner.memory.policy).T).value
+        observation, reward, terminated, truncated, _ = env.step(action)
+        learner.observe(reward, observation, terminated, truncated)  # type: ignore[arg-type]
+    return bool(terminated), value
 
 
 def _check_same(learner: Learner, env: gymnasium.Env[Any, Any]) -> None:
@@ -103,7 +121,7 @@ def _episode_seed(seed: int, episode: int) -> int:
 
 def _model(learner: Learner, env: gymnasium.Env[Any, Any]) -> tuple[MDP, float]:
     """The environment's own model, and its optimal value."""
-    if learner.observations.discovers or not hasattr(env.unwrapped, "P"):
+    if not hasattr(env.unwrapped, "P"):
         raise ValueError(f"evaluate_every needs a model and {env} tells none: leave it at 0")
     mdp = MDP.from_gymnasium(env, horizon=learner.horizon)
     return mdp, optimal(mdp).value

@@ -72,6 +72,11 @@ class Walk:
         return self.place if self.within else self.state
 
     @property
+    def by_time(self) -> bool:
+        """Whether an episode is cut short by its horizon: nothing that is observed says that it must end."""
+        return self.within and self.stationary and self.mdp.horizon > 1
+
+    @property
     def place(self) -> int:
         """The state's number within its layer."""
         return self.state - self._offsets[self.layer]

@@ -40,9 +40,17 @@ class CSVWriter:
         row = {"episode": report.episode, **report.numbers()}
         if not self._columns:
             self._columns = [*row, *(name for name in ("value", "regret") if name not in row)]
-            if not self.path.exists():
-                self._write(self._columns)
+            self._check_header()
         self._write([row.get(name, "") for name in self._columns])
+
+    def _check_header(self) -> None:
+        """Begin a new file, or go on with one that has the same columns."""
+        if not self.path.exists() or self.path.stat().st_size == 0:
+            self._write(self._columns)
+            return
+        with self.path.open(newline="") as file:
+            if next(csv.reader(file)) != self._columns:
+                raise ValueError(f"{self.path} has other columns: give another path")
 
     def _write(self, cells: list[Any]) -> None:
         with self.path.open("a", newline="") as file:
@@ -90,7 +98,7 @@ class LiveView:
         self._pause, self._shown = 1.0 / per_second, 0.0
         self._recent: list[dict[str, float]] = []
         self._last: Any = None
-        self._began = time.monotonic()
+        self._began, self._calls = time.monotonic(), 0
 
     def __enter__(self) -> "LiveView":
         self._live.start()
@@ -103,6 +111,7 @@ class LiveView:
 
     def __call__(self, report: Any) -> None:
         self._last = report
+        self._calls += 1
         self._recent = [*self._recent[1 - self.WINDOW :], report.numbers()]
         now = time.monotonic()
         if now - self._shown > self._pause:
@@ -113,7 +122,7 @@ class LiveView:
         """What is shown."""
         from rich.table import Table
 
-        rate = self._last.episode / max(time.monotonic() - self._began, 1e-9)
+        rate = self._calls / max(time.monotonic() - self._began, 1e-9)
         table = Table(title=f"episode {self._last.episode:,}   ({rate:,.0f}/s)")
         for heading in ("", "last episode", f"mean of {len(self._recent)}"):
             table.add_column(heading, justify="right" if heading else "left")

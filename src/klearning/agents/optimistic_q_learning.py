@@ -34,6 +34,7 @@ class Settings(NamedTuple):
 
 class Memory(NamedTuple):
     layers: Ints
+    end: int  # the state of every layer where an episode is over, or -1
     Q: Floats
     V: Floats
     visits: Floats
@@ -66,6 +67,8 @@ def update(memory: Memory, settings: Settings, episode: Episode, iota: float) ->
     Q, V, L = memory.Q, memory.V, memory.layers.size - 1
     for l in range(episode.actions.size):
         s, a = episode.states[l], episode.actions[l]
+        if s - memory.layers[l] == memory.end:
+            break
         memory.visits[a, s] += 1.0
         met = V[episode.states[l + 1]] if l + 1 < min(L, episode.states.size) else 0.0
         alpha = (L + 1.0) / (L + memory.visits[a, s])
@@ -124,7 +127,9 @@ class OptimisticQLearning:
             over = belief.layers[:-1] + belief.end
             Q[:, over] = V[over] = 0.0
         greedy(Q, policy)
-        return Memory(belief.layers, Q, V, np.zeros(shape), policy, np.zeros(shape), np.zeros(shape), np.zeros(shape))
+        return Memory(
+            belief.layers, belief.end, Q, V, np.zeros(shape), policy, np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        )
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
         return episodes(memory, self.settings(), task, first, count)

@@ -31,6 +31,7 @@ class Settings(NamedTuple):
 
 class ValueMemory(NamedTuple):
     layers: Ints
+    end: int  # the state of every layer where an episode is over, or -1
     Q: Floats
     V: Floats
     visits: Floats
@@ -58,6 +59,8 @@ def update(memory: ValueMemory, settings: Settings, episode: Episode) -> None:
     L = memory.layers.size - 1
     for l in range(episode.actions.size):
         s, a = episode.states[l], episode.actions[l]
+        if s - memory.layers[l] == memory.end:
+            break
         memory.visits[a, s] += 1.0
         inside = l + 1 < min(L, episode.states.size)
         target = episode.rewards[l] + (memory.V[episode.states[l + 1]] if inside else 0.0)
@@ -125,7 +128,7 @@ class SoftQLearning:
         if belief.end >= 0:  # nothing is left to choose there
             V[belief.layers[:-1] + belief.end] = 0.0
         uniform = np.full(shape, 1.0 / shape[0])
-        return ValueMemory(belief.layers, np.zeros(shape), V, np.zeros(shape), uniform)
+        return ValueMemory(belief.layers, belief.end, np.zeros(shape), V, np.zeros(shape), uniform)
 
     def settings(self) -> Settings:
         return Settings(float(self.temperature), step_number(self.step))

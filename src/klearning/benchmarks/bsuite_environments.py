@@ -19,10 +19,9 @@ class DeepSeaEnv(WorldEnv):
         deterministic: bool = True,
         cost: float = 0.01,
         randomize_actions: bool = True,
-        numbering: str = "through",
     ) -> None:
         world = deep_sea(size, mapping_seed, deterministic, cost, randomize_actions)
-        super().__init__(world, numbering, None if deterministic else deep_sea_noise(size))
+        super().__init__(world, "through", None if deterministic else deep_sea_noise(size))
         self.tally = DeepSeaTally(size, mapping_seed, randomize_actions)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:

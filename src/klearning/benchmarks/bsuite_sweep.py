@@ -1,6 +1,7 @@
 """bsuite's sweeps from end to end: an agent in every setting of an experiment, and bsuite's score of it.
 
-Observations are the cells of a row (DeepSea), for the row is the step. The agent knows nothing of the swapped actions.
+Observations are the cells of DeepSea's grid, numbered as they are met. The agent knows nothing of the swapped actions,
+and nothing of how many cells there are.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,15 +42,15 @@ class Result:
 EXPERIMENTS = {
     "deep_sea": Experiment(
         DEEP_SEA_SWEEP,
-        lambda size, mapping_seed: DeepSeaEnv(size, mapping_seed, numbering="within"),
-        Prior(Gaussian(0.0, 1.0, 0.05), Dirichlet(0.3)),
+        lambda size, mapping_seed: DeepSeaEnv(size, mapping_seed),
+        Prior(Gaussian(0.0, 1.0, 0.05), Dirichlet(0.3), stationary=True),
     ),
     "deep_sea_stochastic": Experiment(
         DEEP_SEA_STOCHASTIC_SWEEP,
-        lambda size, mapping_seed: DeepSeaEnv(size, mapping_seed, False, numbering="within"),
-        Prior(Gaussian(0.0, 1.0, 1.0), Dirichlet(1.0)),
+        lambda size, mapping_seed: DeepSeaEnv(size, mapping_seed, False),
+        Prior(Gaussian(0.0, 1.0, 1.0), Dirichlet(1.0), stationary=True),
     ),
-    "bandit": Experiment(BANDIT_SWEEP, bandit_env, Prior(Gaussian(0.0, 1.0, 0.05), Dirichlet(0.3))),
+    "bandit": Experiment(BANDIT_SWEEP, bandit_env, Prior(Gaussian(0.0, 1.0, 0.05), Dirichlet(0.3), stationary=True)),
 }
 
 

@@ -105,12 +105,18 @@ def greedy_value(mdp: MDP, Q: Floats) -> float:
 def episodes_needed(
     x: Outcomes, mdp: MDP, setting: Setting, wanted: float, most: int, every: int, seed: int
 ) -> int | None:
-    """Episodes until the greedy policy is worth ``wanted``, looked at every so often; None beyond ``most``."""
+    """Episodes until the greedy policy is worth ``wanted``; None beyond ``most``.
+
+    It is looked at every so often, and later in twentieths of the episodes so far: looking is what takes the time.
+    """
     Q, rng = np.zeros(x.chance.shape[:2]), np.random.default_rng(seed)
-    for t in range(most):
-        episode(x, Q, setting, t, mdp.horizon, rng)
-        if (t + 1) % every == 0 and greedy_value(mdp, Q) >= wanted:
-            return t + 1
+    look = every
+    for t in range(1, most + 1):
+        episode(x, Q, setting, t - 1, mdp.horizon, rng)
+        if t >= look:
+            if greedy_value(mdp, Q) >= wanted:
+                return t
+            look = t + max(every, t // 20)
     return None
 
 

@@ -64,10 +64,10 @@ def _prior(sd: float, noise: float, mass: float) -> Prior:
 
 # Where outcomes hardly vary a row is known after one visit, hence the small masses; sd is about the size of rewards.
 PROBLEMS = {
-    "FrozenLake": Problem("FrozenLake8x8-v1", 200, _prior(0.1, 0.1, 1.0), most=5000, every=25),
-    "Taxi": Problem("Taxi-v4", 200, _prior(3.0, 0.1, 0.01), most=2000, every=10),
-    "CliffWalking": Problem("CliffWalking-v1", 100, _prior(3.0, 0.1, 0.01), most=1000, every=1),
-    "Blackjack": Problem("Blackjack-v1", 12, _prior(0.5, 1.0, 1.0), most=10_000, every=100, within=0.02),
+    "FrozenLake": Problem("FrozenLake8x8-v1", 200, _prior(0.15, 0.2, 1.0), most=5000, every=25),
+    "Taxi": Problem("Taxi-v4", 200, _prior(4.0, 0.1, 0.01), most=2000, every=10),
+    "CliffWalking": Problem("CliffWalking-v1", 100, _prior(20.0, 0.1, 0.01), most=1000, every=1),
+    "Blackjack": Problem("Blackjack-v1", 12, _prior(0.5, 1.0, 1.0), most=10_000, every=100, within=0.03),
 }
 
 AGENTS: dict[str, Callable[[], Stepwise]] = {
@@ -97,7 +97,7 @@ class Outcome:
 
 def deployed_value(learner: Learner, mdp: MDP) -> float:
     """The exact value of what `predict` would do."""
-    policy = learner.agent.exploit(learner.memory)
+    policy = learner.by_point(learner.agent.exploit(learner.memory))
     room = np.zeros(max(mdp.widths))
     return float(policy_sweep(mdp.model, mdp.reward, policy, np.zeros(mdp.states), room))
 
@@ -123,7 +123,7 @@ def episodes_needed(problem: Problem, agent: Stepwise, seed: int = 0, most: int 
     wanted = wanted_value(problem, best)
     most = problem.most if most is None else checks.whole("most", most)
     spaces = env.observation_space, env.action_space
-    learner = Learner(agent, *spaces, problem.horizon, prior=problem.prior, seed=seed, discover=False)
+    learner = Learner(agent, *spaces, problem.horizon, prior=problem.prior, seed=seed)
     value = -np.inf
     while learner.episode < most:
         learn(learner, env, episodes=min(problem.every, most - learner.episode), seed=seed)

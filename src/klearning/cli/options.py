@@ -7,16 +7,27 @@ from typing import Any
 from klearning import checks
 from klearning.beliefs import Beta, Dirichlet, Gaussian, Prior
 
+DEEPEST = 10_000  # DeepSea of this depth has 50 million states
+PRIOR_OPTIONS = ("reward", "mean", "sd", "noise", "a", "b", "mass", "span", "stationary")
+
+
+def option_names(maker: Callable[..., Any]) -> list[str]:
+    """Parameters that a line can give; a prior has options of its own."""
+    return [name for name in inspect.signature(maker).parameters if name != "prior"]
+
 
 def build(maker: Callable[..., Any], kind: str, options: Sequence[str]) -> Any:
     """Call a world or agent with NAME=VALUE options; unknown names are errors with the nearest valid one."""
-    names = list(inspect.signature(maker).parameters)
-    return maker(**dict(split_option(kind, option, names) for option in options))
+    names = option_names(maker)
+    given = dict(split_option(kind, option, names) for option in options)
+    try:
+        return maker(**given)
+    except (TypeError, IndexError) as error:  # a value of another kind than the parameter's, which nothing checked
+        raise ValueError(f"{kind} options {', '.join(options)} do not fit: {error}") from None
 
 
 def build_prior(options: Sequence[str]) -> Prior:
-    names = ["reward", "mean", "sd", "noise", "a", "b", "mass", "span", "stationary"]
-    given = dict(split_option("prior", option, names) for option in options)
+    given = dict(split_option("prior", option, PRIOR_OPTIONS) for option in options)
     kinds: dict[str, Callable[..., Gaussian | Beta]] = {"gaussian": Gaussian, "beta": Beta}
     kind = checks.choice("prior option reward", given.pop("reward", "gaussian"), kinds)
     own = list(inspect.signature(kinds[kind]).parameters)
@@ -49,6 +60,15 @@ def parse(text: str) -> Any:
 
 def depth_list(text: str) -> list[int]:
     """10:50:10 is 10, 20, … 50; a list is itself."""
+    grid = _depths(text)
+    if not grid:
+        raise ValueError(f"depths={text!r} is empty: give numbers, or FROM:TO:STEP with FROM not above TO")
+    if max(grid) > DEEPEST:
+        raise ValueError(f"depths={text!r} has {max(grid)}, of more states than fit: give depths of at most {DEEPEST}")
+    return grid
+
+
+def _depths(text: str) -> list[int]:
     parts = [parse(part) for part in text.split(":")]
     if len(parts) == 1:
         return [checks.whole("depths", depth) for depth in (parts[0] if isinstance(parts[0], list) else parts)]
@@ -56,7 +76,4 @@ def depth_list(text: str) -> list[int]:
         raise ValueError(f"depths={text!r} is no range: write FROM:TO:STEP")
     low, high = checks.whole("depths", parts[0]), checks.whole("depths", parts[1])
     step = checks.whole("depths", parts[2]) if len(parts) == 3 else 1
-    grid = list(range(low, high + 1, step))
-    if not grid:
-        raise ValueError(f"depths={text!r} is empty: FROM must not be above TO")
-    return grid
+    return list(range(low, min(high, max(low, DEEPEST + step)) + 1, step))

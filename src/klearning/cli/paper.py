@@ -1,5 +1,6 @@
 """`klearning reproduce`: the paper's experiments."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -7,19 +8,32 @@ from pathlib import Path
 import click
 
 from klearning import checks
+from klearning.cli.display import progress, say, show_heading, show_json
+from klearning.cli.names import FIGURE, PROTOCOL, as_json
 from klearning.cli.options import depth_list
 from klearning.cli.stores import run_sweep
+from klearning.cli.teaching import Command
+from klearning.experiments.batch import Batch, missing_batches, run_batches
 from klearning.experiments.store import Store
 
+EXAMPLES = (
+    "klearning reproduce --quick",
+    "klearning reproduce figure2 --seeds 2 --depths 4:8:2 --protocol text",
+    "klearning reproduce figure3 --protocol text --json",
+)
 
-@click.command()
-@click.argument("figures", nargs=-1)
+
+@click.command(cls=Command, short_help="Run the paper's experiments and check it.", examples=EXAMPLES)
+@click.argument("figures", nargs=-1, type=FIGURE)
 @click.option("--quick", is_flag=True, help="a smaller version, in a minute or two")
-@click.option("--seeds", type=int, help="seeds of figure 2 (default 5, as in the paper; 30 draws intervals)")
+@click.option(
+    "--seeds", type=int, help="seeds of figure 2 (default 5, as in the paper; 30 draws intervals) and of studies"
+)
 @click.option("--depths", help="depths of figure 2: FROM:TO:STEP, or a list: 10,20,50")
-@click.option("--protocol", help="text (fitted) or printed; default both")
+@click.option("--protocol", type=PROTOCOL, metavar="TEXT", help="text (fitted) or printed; default both")
 @click.option("--store", "store_path", default="out/store", show_default=True, type=click.Path(path_type=Path))
 @click.option("--out", default="out", show_default=True, type=click.Path(path_type=Path), help="where figures go")
+@as_json
 def reproduce(
     figures: Sequence[str],
     quick: bool,
@@ -28,14 +42,15 @@ def reproduce(
     protocol: str | None,
     store_path: Path,
     out: Path,
+    as_json: bool,
 ) -> None:
-    """Run the paper's experiments, draw FIGURES (default: all) and check its claims.
+    """Run the paper's experiments, draw FIGURES (default: all of the paper) and check its claims.
+
+    Three studies take minutes more and run only by name: `study` (Bayes regret on thousands of MDPs),
+    `misspecification` (wrong priors) and `knowledge` (what a span, a support, a prior buys).
 
     Runs are kept in a store: what is there is not run again, and an interrupted call goes on where it was.
-
-    \b
-    klearning reproduce
-    klearning reproduce figure2 --seeds 30 --depths 10:50:10 --protocol text
+    Without --quick it takes the paper's seeds and depths, and many minutes.
     """
     from klearning import report as reports
     from klearning.figures import canvas
@@ -46,9 +61,10 @@ def reproduce(
     extent = paper.QUICK if quick else paper.Extent()
     words = ["klearning", "reproduce", *figures]
     if figures:
-        extent = replace(extent, figures=tuple(checks.choice("figure", name, paper.FIGURES) for name in figures))
+        known = (*paper.FIGURES, *paper.STUDIES)
+        extent = replace(extent, figures=tuple(checks.choice("figure", name, known) for name in figures))
     if seeds is not None:
-        extent = replace(extent, seeds=checks.whole("seeds", seeds))
+        extent = replace(extent, seeds=checks.whole("seeds", seeds), study_seeds=seeds)
         words += ["--seeds", str(seeds)]
     if depths is not None:
         extent = replace(extent, depths=dict.fromkeys(PROTOCOLS, depth_list(depths)))
@@ -59,11 +75,30 @@ def reproduce(
     words += ["--quick"] if quick else []
     extent = replace(extent, command=" ".join(words))
     store = Store(store_path)
-    run_sweep(paper.specs(extent), store)
+    specs = paper.specs(extent)
+    if specs and run_sweep(specs, store).failed:
+        sys.exit(1)
+    run_studies(paper.batches(extent), store)
     out.mkdir(parents=True, exist_ok=True)
-    for name, claims in paper.publish(extent, store, out).items():
-        click.secho(f"\n{name}", bold=True)
-        for claim in claims:
-            click.echo(f"  {claim.mark} {claim.sentence}\n      {claim.numbers}")
+    found, tables = paper.publish(extent, store, out), paper.tables(extent, store)
     reports.write(store, out / "report.html")
-    click.echo(f"\nfigures, claims.md and report.html are in {out}: open the last in a browser")
+    if as_json:
+        show_json({name: [claim._asdict() for claim in claims] for name, claims in found.items()})
+        return
+    for name, claims in found.items():
+        say()
+        show_heading(name)
+        for claim in claims:
+            say(f"  {claim.mark} {claim.sentence}\n      {claim.numbers}")
+    for name, numbers in tables:
+        say()
+        show_heading(name)
+        say(numbers)
+    say(f"\nfigures, claims.md and report.html are in {out}: open the last in a browser")
+
+
+def run_studies(batches: list[Batch], store: Store) -> None:
+    """Run what is missing with a display of progress."""
+    missing = missing_batches(batches, store)
+    with progress("runs", sum(batch.seeds for batch in missing)) as advance:
+        run_batches(missing, store, progress=advance)

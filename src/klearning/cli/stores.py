@@ -8,41 +8,52 @@ from typing import Any
 import click
 
 from klearning import checks
-from klearning.cli.display import progress
+from klearning.cli.display import progress, say, show_json
+from klearning.cli.names import as_json
+from klearning.cli.teaching import Command, Group
 from klearning.experiments.spec import Spec, sweep_from_toml
 from klearning.experiments.store import Store
-from klearning.experiments.sweep import LocalExecutor
+from klearning.experiments.sweep import LocalExecutor, Result
 from klearning.experiments.sweep import sweep as sweep_specs
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    short_help="Run what a sweep file lists.",
+    examples=["klearning sweep my_sweep.toml", "klearning sweep my_sweep.toml --store out/store --json"],
+)
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--store", "store_path", default="out/store", show_default=True, type=click.Path(path_type=Path))
 @click.option("--timeout", default=float("inf"), help="seconds that one run may take")
 @click.option("--threads", type=int, help="default: all cores")
-def sweep(file: Path, store_path: Path, timeout: float, threads: int | None) -> None:
-    """Run every spec of a sweep FILE (TOML) that the store does not have."""
-    run_sweep(sweep_from_toml(file), Store(store_path), timeout, threads)
+@as_json
+def sweep(file: Path, store_path: Path, timeout: float, threads: int | None, as_json: bool) -> None:
+    """Run every spec of a sweep FILE (TOML) that the store does not have.
+
+    What was interrupted goes on where it was. Exit code 1 where a run failed; docs/experiments.md shows a FILE.
+    """
+    specs = sweep_from_toml(file)
+    result = run_sweep(specs, Store(store_path), timeout, threads)
+    if as_json:
+        failed = [{**json.loads(outcome.spec.canonical), "error": outcome.error} for outcome in result.failed]
+        show_json({"done": result.done, "skipped": result.skipped, "failed": failed})
+    sys.exit(1 if result.failed else 0)
 
 
-def run_sweep(specs: list[Spec], store: Store, timeout: float = float("inf"), threads: int | None = None) -> None:
-    """Run what is missing with a display of progress; exit code 1 where a run failed."""
-    missing = {spec.name: spec for spec in specs if spec not in store}
+def run_sweep(specs: list[Spec], store: Store, timeout: float = float("inf"), threads: int | None = None) -> Result:
+    """Run what is missing with a display of progress, and say on stderr how it went."""
+    missing = len({spec.name for spec in specs if spec not in store})
     executor = LocalExecutor(None if threads is None else checks.whole("threads", threads))
-    with progress("runs", len(missing)) as advance:
-        result = sweep_specs(
-            list(missing.values()), store, executor=executor, timeout=timeout, finished=lambda outcome: advance(1)
-        )
-    have = len({spec.name for spec in specs}) - len(missing)
-    click.echo(f"{result.done} runs done, {have} were there already, {len(result.failed)} failed", err=True)
-    if result.failed:
-        for outcome in result.failed:
-            spec = outcome.spec
-            click.echo(f"failed: {spec.agent['name']} in {spec.world}, seed {spec.seed}: {outcome.error}", err=True)
-        sys.exit(1)
+    with progress("runs", missing) as advance:
+        result = sweep_specs(specs, store, executor=executor, timeout=timeout, finished=lambda outcome: advance(1))
+    say(f"{result.done} runs done, {result.skipped} were there already, {len(result.failed)} failed", err=True)
+    for outcome in result.failed:
+        spec = outcome.spec
+        say(f"failed: {spec.agent['name']} in {spec.world}, seed {spec.seed}: {outcome.error}", err=True)
+    return result
 
 
-@click.group()
+@click.group(cls=Group, examples=["klearning store ls", "klearning store verify"])
 def store() -> None:
     """Look into a store of runs: ls, show, verify, gc, export."""
 
@@ -52,64 +63,78 @@ STORE = click.option(
 )
 
 
-@store.command("ls")
+@store.command("ls", cls=Command, examples=["klearning store ls", "klearning store ls --store out/store --json"])
 @STORE
-@click.option("--json", "as_json", is_flag=True)
+@as_json
 def store_ls(path: Path, as_json: bool) -> None:
     """List the runs: how many seeds of each world and agent, and how they went."""
     rows = Store(path, create=False).rows()
     if as_json:
-        click.echo(json.dumps(rows, indent=1))
+        show_json(rows)
         return
     groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault((row["protocol"], row["world"], row["agent"]), []).append(row)
     for (protocol, world, agent), members in groups.items():
         solved = sum(row["solved"] is not None for row in members)
-        click.echo(
-            f"{members[0]['name'][:12]}  {len(members):3} seeds  {solved:3} solved  {protocol:8} {world}  {agent}"
-        )
-    click.echo(f"{len(rows)} runs", err=True)
+        say(f"{members[0]['name'][:12]}  {len(members):3} seeds  {solved:3} solved  {protocol:8} {world}  {agent}")
+    say(f"{len(rows)} runs", err=True)
 
 
-@store.command("show")
+@store.command("show", cls=Command, examples=["klearning store show 0123abcd", "klearning store show 0123abcd --json"])
 @click.argument("name")
 @STORE
-def store_show(name: str, path: Path) -> None:
-    """Show one run by its NAME or the beginning of it: spec, versions, arrays."""
+@as_json
+def store_show(name: str, path: Path, as_json: bool) -> None:
+    """Show one run by its NAME or the beginning of it: spec, versions, arrays. It is JSON either way."""
     place = Store(path, create=False)
     found = [folder for folder in place.folders() if folder.name.startswith(name)]
     if len(found) != 1:
         raise ValueError(f"name={name!r} fits {len(found)} runs of {path}: give more of it, see `klearning store ls`")
     record = place.read(found[0])
-    meta = json.loads((found[0] / "meta.json").read_text())
+    meta = json.loads((found[0] / "meta.json").read_text(encoding="utf-8"))
     arrays = {key: f"{x.dtype} {list(x.shape)}" for key, x in record.arrays.items()}
     shown = {"spec": json.loads(record.spec.canonical), **meta, "arrays": arrays, "row": record.row()}
-    click.echo(json.dumps(shown, indent=1))
+    show_json(shown)
 
 
-@store.command("verify")
+@store.command("verify", cls=Command, examples=["klearning store verify", "klearning store verify --json"])
 @STORE
-def store_verify(path: Path) -> None:
+@as_json
+def store_verify(path: Path, as_json: bool) -> None:
     """Read every run; set aside, and name, what is broken. Exit code 1 where anything was."""
     said = Store(path, create=False).verify()
-    for line in said:
-        click.echo(line, err=True)
-    click.echo(f"{len(said)} broken" if said else "all sound")
+    if as_json:
+        show_json({"broken": said})
+    else:
+        for line in said:
+            say(line, err=True)
+        say(f"{len(said)} broken" if said else "all sound")
     sys.exit(1 if said else 0)
 
 
-@store.command("gc")
+@store.command("gc", cls=Command, examples=["klearning store gc", "klearning store gc --json"])
 @STORE
-def store_gc(path: Path) -> None:
+@as_json
+def store_gc(path: Path, as_json: bool) -> None:
     """Remove unfinished writes, checkpoints of finished runs, and what was set aside."""
     removed = Store(path, create=False).gc()
-    click.echo("\n".join([*removed, f"{len(removed)} removed"]))
+    if as_json:
+        show_json({"removed": removed})
+    else:
+        say("\n".join([*removed, f"{len(removed)} removed"]))
 
 
-@store.command("export")
+@store.command(
+    "export", cls=Command, examples=["klearning store export runs.csv", "klearning store export runs.parquet"]
+)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @STORE
-def store_export(file: Path, path: Path) -> None:
+@as_json
+def store_export(file: Path, path: Path, as_json: bool) -> None:
     """Write one line a run into FILE, .csv or .parquet."""
-    click.echo(f"{Store(path, create=False).export(file)} runs written to {file}")
+    runs = Store(path, create=False).export(file)
+    if as_json:
+        show_json({"runs": runs, "file": str(file)})
+    else:
+        say(f"{runs} runs written to {file}")

@@ -4,6 +4,7 @@
                           arrays.npz    what came of it
                           meta.json     checksum of the arrays, versions of the libraries
     store/checkpoints/abcdef….npz       runs under way
+    store/batches/abcdef….npz, .json    many small runs in one file: see batch.py
     store/set-aside/                    what was found broken, never used
     store/index.sqlite                  for queries; rebuilt from the folders whenever it is missing
 
@@ -121,7 +122,8 @@ class Store:
             unfinished.mkdir()
             write_whole(unfinished / "spec.json", (spec.canonical + "\n").encode())
             write_whole(unfinished / "arrays.npz", data)
-            write_whole(unfinished / "meta.json", (json.dumps(_meta(data), sort_keys=True, indent=1) + "\n").encode())
+            meta = json.dumps(provenance(data), sort_keys=True, indent=1) + "\n"
+            write_whole(unfinished / "meta.json", meta.encode())
             final.parent.mkdir(exist_ok=True)
             if not final.is_dir():
                 unfinished.rename(final)
@@ -269,7 +271,8 @@ class Store:
         return len(rows)
 
 
-def _meta(data: bytes) -> dict[str, Any]:
+def provenance(data: bytes) -> dict[str, Any]:
+    """What is written beside an archive: its checksum, and the versions that made it."""
     return {
         "arrays_sha256": checksum(data),
         "versions": {

@@ -12,6 +12,7 @@ from klearning.report.gather import Gathered, Trial, by_agent, moments, together
 from klearning.report.labels import protocol_word, world_label
 from klearning.report.markup import Html, number, table
 from klearning.report.settings import behind
+from klearning.theory import lower_bound, regret_bound
 
 SHOWN = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)  # columns of the table
 
@@ -79,8 +80,8 @@ def _bounds(group: list[Trial], t: Ints) -> list[Series]:
         return []
     x = t.astype(float)
     return [
-        Series("bound of the theorem", 0, 0, plain(t), plain(bayes_regret.bound(x))),
-        Series("√(LSAT)", 0, 1, plain(t), plain(bayes_regret.lower_line(x))),
+        Series("bound of the theorem", 0, 0, plain(t), plain(regret_bound(bayes_regret.SIZES, x, bayes_regret.NOISE))),
+        Series("√(LSAT)", 0, 1, plain(t), plain(lower_bound(bayes_regret.SIZES, x))),
     ]
 
 

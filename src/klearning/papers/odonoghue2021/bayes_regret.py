@@ -1,6 +1,7 @@
-"""New: cumulative Bayes regret of every agent on MDPs drawn from the prior, with the theorem's bound (t-kl_mdp).
+"""New: cumulative Bayes regret of every agent on MDPs drawn from the prior, with the bound of Theorem 1.
 
-Mean rewards are Beta(1, 1), rewards coin flips, transitions Dirichlet: Assumption 1 holds, with σ = 1/2.
+Mean rewards are Beta(1, 1), rewards coin flips, transitions Dirichlet: Assumption 1 holds, with σ = 1/2. All agents on
+few worlds; study.py has K-learning's versions and Thompson sampling on a thousand worlds of every size.
 """
 
 from typing import Any
@@ -28,9 +29,11 @@ from klearning.experiments.store import Store
 from klearning.figures.canvas import new_figure, series, styled
 from klearning.papers.odonoghue2021.claims import Claim
 from klearning.simulate import Agent
+from klearning.theory import lower_bound, regret_bound
 
 STATES, ACTIONS, HORIZON = 5, 2, 5
 EPISODES = 1000
+SIZES = (HORIZON, STATES * HORIZON, ACTIONS)  # as the theorem counts: states over all layers
 NOISE = 0.5  # σ of a coin flip
 PRIOR = Prior(Beta(1.0, 1.0), Dirichlet(mass=1.0))
 
@@ -74,17 +77,6 @@ def read(store: Store, worlds: int, episodes: int = EPISODES, left_out: bool = T
     return {label: np.stack([store.get(next(wanted)).regret for _ in range(worlds)]) for label in contestants(left_out)}
 
 
-def bound(episodes: Floats) -> Floats:
-    """Theorem t-kl_mdp: 2 √((σ² + L²) S A T log A (1 + log(T/L))), S over all layers."""
-    S, T = STATES * HORIZON, episodes * HORIZON
-    return 2.0 * np.sqrt((NOISE**2 + HORIZON**2) * S * ACTIONS * T * np.log(ACTIONS) * (1.0 + np.log(T / HORIZON)))
-
-
-def lower_line(episodes: Floats) -> Floats:
-    """√(L S A T): the rate of the lower bound, without its constant."""
-    return np.sqrt(HORIZON * STATES * HORIZON * ACTIONS * episodes * HORIZON)
-
-
 @styled
 def draw(regret: dict[str, Floats], command: str) -> Any:
     figure, axes = new_figure(width=7.6, height=4.6)
@@ -93,8 +85,8 @@ def draw(regret: dict[str, Floats], command: str) -> Any:
     for i, (label, paths) in enumerate(regret.items()):
         sparse = {"markersize": 4, "markevery": (0.02 * i, 0.15)}
         axes.plot(t, paths.mean(axis=0), label=label, linewidth=1.4, **sparse, **series(i))
-    axes.plot(t, bound(t), color="black", linewidth=1.2, label="bound of the theorem")
-    axes.plot(t, lower_line(t), "--", color="0.4", linewidth=1.0, label=r"$\sqrt{LSAT}$")
+    axes.plot(t, regret_bound(SIZES, t, NOISE), color="black", linewidth=1.2, label="bound of the theorem")
+    axes.plot(t, lower_bound(SIZES, t), "--", color="0.4", linewidth=1.0, label=r"$\sqrt{LSAT}$")
     axes.set(xscale="log", yscale="log", xlabel="episode", ylabel="mean cumulative regret", xlim=(1, episodes))
     axes.set_title("Bayes regret on MDPs drawn from the prior")
     figure.legend(loc="outside right center", frameon=False, fontsize=7)
@@ -109,7 +101,7 @@ def claims(regret: dict[str, Floats]) -> list[Claim]:
     label = "K-learning, optimal, paper"
     t = np.arange(1, regret[label].shape[1] + 1, dtype=float)
     crossed = {
-        name: float((paths.mean(axis=0) / bound(t)).max())
+        name: float((paths.mean(axis=0) / regret_bound(SIZES, t, NOISE)).max())
         for name, paths in regret.items()
         if name.startswith("K-learning") and name.endswith("paper")
     }

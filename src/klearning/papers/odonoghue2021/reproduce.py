@@ -6,16 +6,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from klearning.experiments.batch import Batch, run_batches
 from klearning.experiments.spec import Spec
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import Outcome, Result, sweep
 from klearning.figures.canvas import save
 from klearning.files import write_whole
-from klearning.papers.odonoghue2021 import bayes_regret, figure1, figure2, heatmaps, planning_cost, watching
+from klearning.papers.odonoghue2021 import (
+    bayes_regret,
+    figure1,
+    figure2,
+    heatmaps,
+    knowledge,
+    misspecified,
+    planning_cost,
+    study,
+    study_report,
+    watching,
+)
 from klearning.papers.odonoghue2021.claims import Claim, markdown
 from klearning.papers.odonoghue2021.protocols import PROTOCOLS, Protocol
 
 FIGURES = ("figure1", "figure2", "figure3", "figure4", "watching", "bayes_regret", "planning_cost")
+STUDIES = ("study", "misspecification", "knowledge")  # longer, and run only where they are asked for by name
 
 
 @dataclass(frozen=True)
@@ -30,12 +43,14 @@ class Extent:
     protocols: tuple[str, ...] = tuple(PROTOCOLS)
     figures: tuple[str, ...] = FIGURES
     left_out: bool = True  # also the algorithms that the paper ran but did not show
+    bayes: study.Study = field(default_factory=study.Study)
+    study_seeds: int = misspecified.SEEDS
     command: str = "make reproduce"
 
 
 QUICK = Extent(
     seeds=3, cap=3000, depths={"text": (4, 6, 8, 10, 20), "printed": (4, 6)}, worlds=10, episodes=200,
-    left_out=False, command="make reproduce QUICK=1",
+    left_out=False, bayes=study.QUICK, study_seeds=3, command="make reproduce QUICK=1",
 )  # fmt: skip
 
 
@@ -62,12 +77,25 @@ def specs(extent: Extent) -> list[Spec]:
     return wanted
 
 
+def batches(extent: Extent) -> list[Batch]:
+    """What the chosen studies need: many small runs a file."""
+    wanted: list[Batch] = []
+    if "study" in extent.figures:
+        wanted += study.batches(extent.bayes)
+    if "misspecification" in extent.figures:
+        wanted += misspecified.batches(extent.study_seeds)
+    if "knowledge" in extent.figures:
+        wanted += knowledge.batches(extent.study_seeds)
+    return wanted
+
+
 def run(
     extent: Extent,
     store: Store,
     progress: Callable[[int], None] = lambda episodes: None,
     finished: Callable[[Outcome], None] = lambda outcome: None,
 ) -> Result:
+    run_batches(batches(extent), store)
     return sweep(specs(extent), store, progress=progress, finished=finished)
 
 
@@ -94,6 +122,22 @@ def draw(extent: Extent, store: Store) -> Iterator[tuple[str, Any, list[Claim]]]
     if "planning_cost" in extent.figures:
         sweeps = planning_cost.read(store)
         yield "planning_cost", planning_cost.draw(sweeps, planning_cost.DEPTHS, command), []
+    if "study" in extent.figures:
+        found = study.read(store, extent.bayes)
+        yield "study", study_report.draw(found, command), study.claims(found)
+    if "misspecification" in extent.figures:
+        wrong = misspecified.read(store, extent.study_seeds)
+        yield "misspecification", misspecified.draw(wrong, command), []
+
+
+def tables(extent: Extent, store: Store) -> Iterator[tuple[str, str]]:
+    """The numbers of every chosen study in Markdown, from the store alone."""
+    if "study" in extent.figures:
+        yield "study", study_report.tables(study.read(store, extent.bayes))
+    if "misspecification" in extent.figures:
+        yield "misspecification", misspecified.table(misspecified.read(store, extent.study_seeds))
+    if "knowledge" in extent.figures:
+        yield "knowledge", knowledge.table(store, extent.study_seeds)
 
 
 def publish(extent: Extent, store: Store, out: Path) -> dict[str, list[Claim]]:
@@ -103,6 +147,8 @@ def publish(extent: Extent, store: Store, out: Path) -> dict[str, list[Claim]]:
         save(picture, out / f"{name}.png")
         if claims:
             found[name] = claims
+    for name, numbers in tables(extent, store):
+        write_whole(out / f"{name}.md", f"Command: `{extent.command}`\n\n{numbers}".encode())
     text = "# Claims of the paper, checked\n\n" + f"Command: `{extent.command}`\n\n"
     text += "\n".join(markdown(claims, name) for name, claims in found.items())
     write_whole(out / "claims.md", text.encode())

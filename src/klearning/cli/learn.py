@@ -1,0 +1,140 @@
+"""`klearning learn`: an agent in any discrete Gymnasium environment."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from klearning import checks
+from klearning.agents import AGENTS
+from klearning.cli.display import is_lively, progress, say, show_json
+from klearning.cli.names import (
+    AGENT,
+    ENVIRONMENT,
+    ENVIRONMENT_OPTION,
+    agent_options,
+    as_json,
+    environment_names,
+    prior_options,
+)
+from klearning.cli.options import build, build_prior, parse
+from klearning.cli.teaching import Command
+
+EXAMPLES = (
+    "klearning learn FrozenLake-v1 --episodes 500",
+    "klearning learn CliffWalking-v1 --horizon 100 -p sd=20 -p mass=0.01 --evaluate-every 10 --episodes 100",
+    "klearning learn klearning/DeepSea-v0 PSRL -e depth=20 --save out/diver.npz",
+    "klearning learn FrozenLake-v1 -e is_slippery=false --csv lake.csv --json --episodes 100",
+)
+LATE = 100  # episodes, at the end, whose mean return is told apart
+
+Callback = Callable[[Any], Any]
+
+
+@click.command(cls=Command, short_help="Let an agent learn in a Gymnasium environment.", examples=EXAMPLES)
+@click.argument("environment", type=ENVIRONMENT)
+@click.argument("agent", default="KLearning", type=AGENT)
+@click.option(
+    "-e", "--env-option", "env_options", multiple=True, type=ENVIRONMENT_OPTION, metavar="NAME=VALUE",
+    help="of the environment, e.g. map_name=8x8",
+)  # fmt: skip
+@agent_options
+@prior_options
+@click.option("-n", "--episodes", default=1000, show_default=True)
+@click.option("-s", "--seed", default=0, show_default=True)
+@click.option("--horizon", type=int, help="most steps of an episode; default: the environment's time limit")
+@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="write the learner here, for kl.load")
+@click.option("--csv", "csv_path", type=click.Path(path_type=Path, dir_okay=False), help="write a line an episode here")
+@click.option("--tensorboard", type=click.Path(path_type=Path), help="write scalars for TensorBoard into this folder")
+@click.option("--evaluate-every", default=0, help="exact regret every so many episodes, where the model is known")
+@as_json
+def learn(
+    environment: str,
+    agent: str,
+    env_options: Sequence[str],
+    agent_options: Sequence[str],
+    prior_options: Sequence[str],
+    episodes: int,
+    seed: int,
+    horizon: int | None,
+    save: Path | None,
+    csv_path: Path | None,
+    tensorboard: Path | None,
+    evaluate_every: int,
+    as_json: bool,
+) -> None:
+    """Let AGENT learn in a Gymnasium ENVIRONMENT, and watch it.
+
+    The prior is stationary, for the rules of a simulator seldom change with the step; -p stationary=no learns each
+    step apart.
+    """
+    from klearning import training
+
+    env = make_environment(environment, env_options)
+    learner = build(AGENTS[checks.choice("agent", agent, AGENTS)], "agent", agent_options)
+    prior = build_prior(["stationary=yes", *prior_options])  # the last one counts
+    with watchers(episodes, csv_path, tensorboard, quiet=as_json) as callbacks:
+        found = training.learn(
+            learner, env, episodes=episodes, seed=seed, horizon=horizon, prior=prior,
+            callbacks=callbacks, evaluate_every=evaluate_every,
+        )  # fmt: skip
+    if save is not None:
+        save.parent.mkdir(parents=True, exist_ok=True)
+        found.save(save)
+    whole, late = (float(np.mean(returns)) for returns in (found.returns, found.returns[-LATE:]))
+    if as_json:
+        show_json({
+            "environment": environment, "agent": str(learner), "episodes": episodes, "seed": seed,
+            "mean_return": whole, "late_return": late, "saved": None if save is None else str(save),
+        })  # fmt: skip
+        return
+    say(
+        f"{learner} in {environment}: mean return {whole:.4g} over {episodes} episodes, "
+        f"{late:.4g} over the last {min(LATE, episodes)}"
+    )
+    if save is not None:
+        say(f"saved: {save}")
+
+
+@contextmanager
+def watchers(episodes: int, csv_path: Path | None, tensorboard: Path | None, quiet: bool) -> Iterator[list[Callback]]:
+    """Callbacks: the files that were asked for, and a live table where there is a terminal to draw it on."""
+    from klearning.watching import CSVWriter, LiveView, TensorBoardWriter
+
+    with ExitStack() as stack:
+        found: list[Callback] = []
+        if csv_path is not None:
+            csv_path.parent.mkdir(parents=True, exist_ok=True)
+            found.append(CSVWriter(csv_path))
+        if tensorboard is not None:
+            board = TensorBoardWriter(tensorboard)
+            stack.callback(board.close)
+            found.append(board)
+        if is_lively(sys.stdout) and not quiet:
+            found.append(stack.enter_context(LiveView()))
+        else:
+            advance = stack.enter_context(progress("episodes", episodes))
+            found.append(lambda report: advance(1))
+        yield found
+
+
+def make_environment(name: str, options: Sequence[str]) -> Any:
+    import gymnasium
+
+    given: dict[str, Any] = {}
+    for option in options:
+        key, equals, value = option.partition("=")
+        if not equals:
+            raise ValueError(f"environment option {option!r} has no value: write NAME=VALUE")
+        given[key] = {"true": True, "false": False}.get(value.lower(), parse(value))
+    try:
+        return gymnasium.make(name, **given)
+    except gymnasium.error.Error as error:
+        checks.choice("environment", name, environment_names())
+        raise ValueError(f"environment={name!r} cannot be made: {' '.join(str(error).split())}") from None
+    except (TypeError, KeyError, AttributeError, AssertionError) as error:
+        raise ValueError(f"environment={name!r} does not take these options: {error!r}") from None

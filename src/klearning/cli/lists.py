@@ -1,0 +1,51 @@
+"""`klearning agents` and `klearning worlds`: what there is."""
+
+import inspect
+from typing import Any
+
+import click
+
+from klearning.agents import AGENTS
+from klearning.cli.display import show_heading, show_json, show_paragraph
+from klearning.cli.names import as_json
+from klearning.cli.options import option_names
+from klearning.cli.teaching import Command
+from klearning.worlds import SOURCES, WORLDS
+
+
+@click.command(cls=Command, short_help="List the agents.", examples=["klearning agents", "klearning agents --json"])
+@as_json
+def agents(as_json: bool) -> None:
+    """List the agents, with their papers and parameters (for -a NAME=VALUE)."""
+    show_list("agent", {name: (cls, cls.paper) for name, cls in AGENTS.items()}, as_json)
+
+
+@click.command(cls=Command, short_help="List the worlds.", examples=["klearning worlds", "klearning worlds --json"])
+@as_json
+def worlds(as_json: bool) -> None:
+    """List the worlds, with where they come from and their parameters (for -w NAME=VALUE)."""
+    show_list("world", {name: (make, SOURCES[name]) for name, make in WORLDS.items()}, as_json)
+
+
+def show_list(kind: str, entries: dict[str, tuple[Any, str]], as_json: bool) -> None:
+    """A few lines each: name, what it is, its source, its parameters with their defaults."""
+    found: list[dict[str, Any]] = [
+        {
+            kind: name,
+            "what": (inspect.getdoc(thing) or "").split("\n")[0].replace("``", ""),
+            "source": source,
+            "parameters": {
+                name: str(inspect.signature(thing).parameters[name].default) for name in option_names(thing)
+            },
+        }
+        for name, (thing, source) in entries.items()
+    ]
+    if as_json:
+        show_json(found)
+        return
+    for entry in found:
+        parameters = ", ".join(f"{name}={default}" for name, default in entry["parameters"].items())
+        show_heading(entry[kind])
+        for line in (entry["what"], entry["source"], parameters and f"parameters: {parameters}"):
+            if line:
+                show_paragraph(line)

@@ -1,0 +1,139 @@
+"""What may stand in a place of the command line, for the shell to complete: names, and NAME=VALUE options."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from klearning.agents import AGENTS
+from klearning.cli.options import PRIOR_OPTIONS, option_names
+from klearning.worlds import WORLDS
+
+# words that options take besides numbers
+VALUES: dict[str, tuple[str, ...]] = {
+    "temperature": ("optimal", "schedule"),
+    "noise": ("bernoulli",),
+    "reward": ("gaussian", "beta"),
+    "stationary": ("yes", "no"),
+}
+AGENT_VALUES: dict[str, dict[str, tuple[str, ...]]] = {
+    "KLearning": {"bonus": ("reward", "sharp", "paper")},
+    "UCBVI": {"bonus": ("hoeffding", "bernstein")},
+    "OptimisticQLearning": {"bonus": ("hoeffding", "bernstein"), "step": ("falling",)},
+    "SoftQLearning": {"form": ("td", "model"), "step": ("falling",)},
+    "QLearning": {"step": ("falling",)},
+}
+
+
+class Name(click.ParamType):  # type: ignore[type-arg]  # generic since Click 8.4
+    """One of some names, found when they are asked for; a wrong one is refused where it is used."""
+
+    name = "name"
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self.names = names
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
+
+
+class Pair(click.ParamType):  # type: ignore[type-arg]  # generic since Click 8.4
+    """NAME=VALUE, where the names depend on what else was typed."""
+
+    name = "NAME=VALUE"
+
+    def __init__(self, names: Callable[[click.Context], Iterable[str]]) -> None:
+        self.names = names
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        name, equals, value = incomplete.partition("=")
+        if equals:
+            words = {**VALUES, **AGENT_VALUES.get(typed(ctx, "agent") or "KLearning", {})}.get(name, ())
+            return [CompletionItem(f"{name}={word}") for word in words if word.startswith(value)]
+        return [CompletionItem(f"{known}=") for known in self.names(ctx) if known.startswith(name)]
+
+
+def typed(ctx: click.Context, place: str) -> str:
+    """The word that stands for an argument; after an option without its value Click has not given them out yet."""
+    places = [parameter.name for parameter in ctx.command.params if isinstance(parameter, click.Argument)]
+    waiting = dict(zip(places, ctx.args))
+    return str(waiting.get(place) or ctx.params.get(place) or "")
+
+
+def options_of(kind: str, things: dict[str, Any], default: str) -> Callable[[click.Context], Iterable[str]]:
+    """The parameters of the world or agent that is named on the line, or of the default."""
+
+    def names(ctx: click.Context) -> Iterable[str]:
+        thing = things.get(typed(ctx, kind) or default)
+        return option_names(thing) if thing is not None else ()
+
+    return names
+
+
+def environment_names() -> list[str]:
+    """What Gymnasium knows, ours among it, without the variants that it needs JAX for."""
+    import gymnasium
+
+    return [name for name in gymnasium.registry if not name.startswith(("phys2d", "tabular"))]
+
+
+def environment_options(ctx: click.Context) -> Iterable[str]:
+    """The parameters of the environment that is named on the line; those of the world behind one of ours."""
+    import gymnasium
+
+    spec = gymnasium.registry.get(typed(ctx, "environment"))
+    if spec is None or spec.entry_point is None:
+        return ()
+    if "world" in spec.kwargs:
+        return option_names(WORLDS[spec.kwargs["world"]])
+    try:
+        maker = gymnasium.envs.registration.load_env_creator(spec.entry_point) if isinstance(
+            spec.entry_point, str) else spec.entry_point  # fmt: skip
+        return [name for name in inspect.signature(maker).parameters if name not in ("self", "render_mode", "kwargs")]
+    except (ImportError, AttributeError, ValueError):
+        return ()
+
+
+def figure_names() -> Iterable[str]:
+    from klearning.papers.odonoghue2021.reproduce import FIGURES
+
+    return FIGURES
+
+
+def protocol_names() -> Iterable[str]:
+    from klearning.papers.odonoghue2021.protocols import PROTOCOLS
+
+    return PROTOCOLS
+
+
+def experiment_names() -> Iterable[str]:
+    from klearning.benchmarks.bsuite_sweep import EXPERIMENTS
+
+    return EXPERIMENTS
+
+
+def problem_names() -> Iterable[str]:
+    from klearning.benchmarks.toy_text import PROBLEMS
+
+    return PROBLEMS
+
+
+AGENT, WORLD = Name(lambda: AGENTS), Name(lambda: WORLDS)
+FIGURE, PROTOCOL = Name(figure_names), Name(protocol_names)
+EXPERIMENT, PROBLEM, ENVIRONMENT = Name(experiment_names), Name(problem_names), Name(environment_names)
+AGENT_OPTION = Pair(options_of("agent", AGENTS, "KLearning"))
+WORLD_OPTION = Pair(options_of("world", WORLDS, "deep_sea"))
+ENVIRONMENT_OPTION = Pair(environment_options)
+PRIOR_OPTION = Pair(lambda ctx: PRIOR_OPTIONS)
+
+agent_options = click.option(
+    "-a", "--agent-option", "agent_options", multiple=True, type=AGENT_OPTION, metavar="NAME=VALUE",
+    help="of the agent, e.g. bonus=sharp; `klearning agents` lists them",
+)  # fmt: skip
+prior_options = click.option(
+    "-p", "--prior-option", "prior_options", multiple=True, type=PRIOR_OPTION, metavar="NAME=VALUE",
+    help="what the agent knows: reward=gaussian (mean, sd, noise) or reward=beta (a, b); mass; span; stationary=yes",
+)  # fmt: skip
+as_json = click.option("--json", "as_json", is_flag=True, help="print JSON, for programs, instead of text")

@@ -1,0 +1,107 @@
+"""`klearning run`: an agent in a world of ours, with exact regret."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from klearning import checks
+from klearning.agents import AGENTS
+from klearning.cli.display import progress, say, show_json, show_table
+from klearning.cli.names import AGENT, WORLD, WORLD_OPTION, agent_options, as_json, prior_options
+from klearning.cli.options import build, build_prior, parse
+from klearning.cli.teaching import Command
+from klearning.simulate import Runs
+from klearning.simulate import run as simulate
+from klearning.worlds import WORLDS
+
+EXAMPLES = (
+    "klearning run",
+    "klearning run deep_sea KLearning -w depth=30 -a temperature=schedule --episodes 5000",
+    "klearning run river_swim KLearning -w horizon=40 -p mass=1 --seeds 0,1,2",
+    "klearning run bandit KLearning -w means=0.1,0.5,0.9 -w noise=bernoulli -p reward=beta",
+    "klearning run inventory PSRL --no-figure --json",
+)
+
+
+@click.command(cls=Command, short_help="Let an agent learn in a world of ours.", examples=EXAMPLES)
+@click.argument("world", default="deep_sea", type=WORLD)
+@click.argument("agent", default="KLearning", type=AGENT)
+@click.option(
+    "-w", "--world-option", "world_options", multiple=True, type=WORLD_OPTION, metavar="NAME=VALUE",
+    help="of the world, e.g. depth=20; `klearning worlds` lists them",
+)  # fmt: skip
+@agent_options
+@prior_options
+@click.option("-n", "--episodes", default=1000, show_default=True)
+@click.option("-s", "--seeds", default="5", show_default=True, help="how many, or which: 0,3,7")
+@click.option("--threads", type=int, help="default: all cores")
+@click.option("--out", default="out/run.png", show_default=True, type=click.Path(path_type=Path), help="the picture")
+@click.option("--no-figure", is_flag=True, help="draw nothing")
+@as_json
+def run(
+    world: str,
+    agent: str,
+    world_options: Sequence[str],
+    agent_options: Sequence[str],
+    prior_options: Sequence[str],
+    episodes: int,
+    seeds: str,
+    threads: int | None,
+    out: Path,
+    no_figure: bool,
+    as_json: bool,
+) -> None:
+    """Let AGENT learn in WORLD, then show a table and draw its regret.
+
+    Regret is exact: the value of every episode's policy below the optimum, not what the episode happened to collect.
+    """
+    place = build(WORLDS[checks.choice("world", world, WORLDS)], "world", world_options)
+    learner = build(AGENTS[checks.choice("agent", agent, AGENTS)], "agent", agent_options)
+    prior = build_prior(prior_options)
+    chosen = parse(seeds)
+    count = len(chosen) if isinstance(chosen, list) else checks.whole("seeds", chosen)
+    if not no_figure:
+        from klearning.figures import canvas, learning
+
+        canvas.need_matplotlib()  # before the work, not after
+    with progress("episodes", episodes * count) as advance:
+        runs = simulate(learner, place, prior=prior, episodes=episodes, seeds=chosen, threads=threads, progress=advance)
+    if as_json:
+        show_json(summary(runs))
+    else:
+        show_runs(runs)
+    if not no_figure:
+        canvas.save(learning.draw(runs), out)
+        say(f"drawn: {out}", err=as_json)
+
+
+def summary(runs: Runs) -> dict[str, Any]:
+    return {
+        "agent": str(runs.agent),
+        "world": runs.world.name,
+        "episodes": runs.values.shape[1],
+        "seeds": list(runs.seeds),
+        "optimal_value": runs.optimal_value,
+        "regret": runs.regret[:, -1].tolist(),
+        "first_hit": runs.first_hit.tolist(),
+        "solved": runs.solved.tolist(),
+        "last_value": runs.values[:, -1].tolist(),
+        "seconds": runs.seconds,
+    }
+
+
+def show_runs(runs: Runs) -> None:
+    """One line a seed and their mean; the goal's columns only where the world has a goal."""
+    columns = {"regret": runs.regret[:, -1], "value of the last policy": runs.values[:, -1]}
+    if runs.world.goal is not None:
+        columns = {"first hit": runs.first_hit, "solved": runs.solved, **columns}
+    speed = runs.values.size / runs.seconds
+    show_table(
+        [{"seed": seed, **{name: float(x[i]) for name, x in columns.items()}} for i, seed in enumerate(runs.seeds)],
+        title=f"{runs.agent} on {runs.world.name}: {runs.values.shape[1]} episodes",
+        caption=f"optimal value {runs.optimal_value:.4g}; {speed:,.0f} episodes a second",
+        last={"seed": "mean", **{name: float(np.mean(x)) for name, x in columns.items()}},
+    )

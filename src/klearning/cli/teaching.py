@@ -1,0 +1,48 @@
+"""Commands whose help teaches: each ends with examples, which the tests run."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import click
+
+
+class Command(click.Command):
+    """A command with examples."""
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = tuple(examples)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_examples(self.examples, formatter)
+        super().format_epilog(ctx, formatter)
+
+
+class Group(click.Group):
+    """A group with examples, which offers the nearest name where a command is unknown."""
+
+    def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = tuple(examples)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_examples(self.examples, formatter)
+        super().format_epilog(ctx, formatter)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        found = super().get_command(ctx, cmd_name)
+        if found is None and not ctx.resilient_parsing and not cmd_name.startswith("-"):
+            names = self.list_commands(ctx)
+            near = get_close_matches(cmd_name, names, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"give one of {', '.join(names)}"
+            raise click.UsageError(f"there is no command {cmd_name!r}: {hint}", ctx)
+        return found
+
+
+def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
+    """As they are typed: a line that is broken could not be copied."""
+    if examples:
+        with formatter.section("Examples"):
+            for line in examples:
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
