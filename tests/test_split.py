@@ -181,6 +181,22 @@ def test_the_derivatives_are_those_of_f(case, where):
     assert f2 == pytest.approx(second, rel=1e-6, abs=1e-7 * scale / tau)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_slope_with_a_span_is_that_of_f(seed):
+    """Where no value is just being clipped, which no seed here is."""
+    case = random_case(np.random.default_rng(seed), [2, 5, 5, 4], 3, "gaussian", "even", most=4, span=0.2)
+    sweeps, free, clipped = Sweeps(case.belief()), Sweeps(replace(case, span=None).belief()), False
+    for tau in (0.3, 1.0, 3.0):
+        f, H, C, f2 = sweeps(tau)
+        up, down = (sweeps(tau * (1 + h)) for h in (1e-5, -1e-5))
+        assert f <= free(tau)[0]
+        clipped = clipped or f < free(tau)[0] - 1e-3
+        assert H - C / tau**2 == pytest.approx((up[0] - down[0]) / (2e-5 * tau), rel=1e-6, abs=1e-7)
+        slopes = [h - c / (tau * (1 + e)) ** 2 for (_, h, c, _), e in ((up, 1e-5), (down, -1e-5))]
+        assert f2 == pytest.approx((slopes[0] - slopes[1]) / (2e-5 * tau), rel=1e-5, abs=1e-6)
+    assert clipped
+
+
 @modest
 @given(cases(any_number), st.floats(-3, 3), st.floats(-3, 3), st.floats(0.05, 0.95))
 def test_f_is_convex(case, one, other, weight):
