@@ -19,6 +19,7 @@ SETTINGS = [
     *AS_PUBLISHED,
     kl.KLearning("schedule"),
     kl.KLearning(0.3, "sharp"),
+    kl.KLearning(bonus="split"),
     kl.RLSVI(0.5, 0.3, 0.5),
     kl.UCBVI("hoeffding", 0.01),
     kl.UCBVI("bernstein", 0.01, episodes=100),
@@ -239,6 +240,7 @@ THREE_LAYERS = kl.MDP.from_layers(
 LEARNERS = [  # for the arms, for the three layers: bonuses small enough to fade in time, large enough to find the best
     (kl.KLearning(), kl.KLearning()),
     (kl.KLearning(bonus="sharp"), kl.KLearning(bonus="sharp")),
+    (kl.KLearning(bonus="split"), kl.KLearning(bonus="split")),
     (kl.PSRL(), kl.PSRL()),
     (kl.RLSVI(), kl.RLSVI()),
     (kl.UCBVI("hoeffding", 0.03), kl.UCBVI("hoeffding", 0.005)),

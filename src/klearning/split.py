@@ -22,6 +22,8 @@ from klearning.compiled import Floats, Ints, index, kernel
 from klearning.elementary import exp_negative
 from klearning.unseen import Unseen, place_of
 
+FAR = 600.0  # exp of this times any weight of note is within the range of floats
+
 
 @kernel
 def kl_bound(w: Floats, n: Floats, tau: float, q: Floats, spread: Floats) -> float:
@@ -46,11 +48,12 @@ def kl_bound(w: Floats, n: Floats, tau: float, q: Floats, spread: Floats) -> flo
         if abs(better - z) <= 1e-15 * better:
             break
         z = better
-    total, phi = q.sum(), top + z - N + N * np.log(N)
+    total, phi = q.sum(), top + (z - N)
     for j in range(w.size):
         q[j] /= total
         spread[j] = q[j] * q[j] / n[j]
-        phi -= n[j] * np.log(z + (top - w[j] / tau))
+        x = ((z - N) + (top - w[j] / tau)) / N  # small where N is large, and N log N would drown the rest
+        phi -= n[j] * (np.log1p(x) if x < 1.0 else np.log((z + (top - w[j] / tau)) / N))
     return tau * phi
 
 
@@ -65,9 +68,9 @@ def clip(V: Floats, H: Floats, C: Floats, D: Floats, span: float) -> None:
 
 @kernel(inline=True, reorder=True)
 def tilt(u: Unseen, k: int, V: Floats, H: Floats, C: Floats, D: Floats, top: float, tau: float) -> None:
-    """The means of a layer under weights exp(b_k V_i/τ), and log mean_i of these weights."""
+    """The means of a layer under weights exp(b_k V_i/τ), and mean_i of these weights."""
     once, b = 1.0 / tau, u.knots[k] / tau
-    total = m_V = m_H = m_C = m_D = m_g = m_gg = 0.0
+    total = m_V = m_H = m_C = m_D = m_gg = 0.0
     for i in range(index(V.size)):
         e = exp_negative(b * (V[i] - top))
         g = H[i] - C[i] * once * once - V[i] * once
@@ -76,25 +79,25 @@ def tilt(u: Unseen, k: int, V: Floats, H: Floats, C: Floats, D: Floats, top: flo
         m_H += e * H[i]
         m_C += e * C[i]
         m_D += e * D[i]
-        m_g += e * g
         m_gg += e * g * g
     q = 1.0 / total
-    u.log_S[k], u.variance[k] = np.log(total / V.size), max(q * m_gg - (q * m_g) ** 2, 0.0)
-    u.V[k], u.H[k], u.C[k], u.D[k], u.g[k] = q * m_V, q * m_H, q * m_C, q * m_D, q * m_g
+    u.S[k], u.V[k], u.H[k], u.C[k], u.D[k] = total / V.size, q * m_V, q * m_H, q * m_C, q * m_D
+    u.g[k] = u.H[k] - u.C[k] * once * once - u.V[k] * once
+    u.variance[k] = max(q * m_gg - u.g[k] ** 2, 0.0)
 
 
 @kernel
 def tilt_heavily(u: Unseen, k: int, V: Floats, H: Floats, C: Floats, D: Floats, top: float, tau: float) -> None:
     """The same for a prior mass above 1, whose draws are closer to even than to one state: by `kl_bound`."""
     q, r, b = np.empty(V.size), np.empty(V.size), u.knots[k]
-    u.log_S[k] = (kl_bound(b * V, np.full(V.size, u.mass / V.size), tau, q, r) - b * top) / tau
+    u.S[k] = np.exp((kl_bound(b * V, np.full(V.size, u.mass / V.size), tau, q, r) - b * top) / tau)
     g = H - C / tau**2 - V / tau
     u.variance[k] = (r * (g - (r * g).sum() / r.sum()) ** 2).sum()
     u.V[k], u.H[k], u.C[k], u.D[k] = (q * V).sum(), (q * H).sum(), (q * C).sum(), (q * D).sum()
     u.g[k] = (q * g).sum()
 
 
-@kernel
+@kernel(inline=True)
 def tilt_layer(model: Model, l: int, tau: float, W: Soft) -> float:
     """For every knot, the means over layer l+1 under its weights; returns the largest value."""
     u, low = W.unseen, W.at[l + 1]
@@ -122,13 +125,18 @@ class Part(NamedTuple):
 
 
 @kernel
-def several_seen(succ: Ints, n: Floats, V: Floats, H: Floats, C: Floats, D: Floats, tau: float) -> Part:
+def several_seen(
+    succ: Ints, weight: Floats, first: int, length: int, below: int,
+    V: Floats, H: Floats, C: Floats, D: Floats, tau: float,
+) -> Part:  # fmt: skip
     """v, the bound for what was seen of a row, where that is more than one successor."""
-    q, r = np.empty(n.size), np.empty(n.size)
-    v = kl_bound(V[succ], n, tau, q, r)
+    w, q, r = np.empty(length), np.empty(length), np.empty(length)
+    for j in range(length):
+        w[j] = V[succ[first + j] + below]
+    v = kl_bound(w, weight[first : first + length], tau, q, r)
     V_q = H_q = C_q = D_q = m = 0.0
-    for j in range(n.size):
-        y = succ[j]
+    for j in range(length):
+        y = succ[first + j] + below
         g = H[y] - C[y] / tau**2 - V[y] / tau
         V_q += q[j] * V[y]
         H_q += q[j] * H[y]
@@ -139,6 +147,31 @@ def several_seen(succ: Ints, n: Floats, V: Floats, H: Floats, C: Floats, D: Floa
 
 
 @kernel(inline=True, reorder=True)
+def chances_near(u: Unseen, place: int, keep: float, y: float) -> float:
+    """ω_k · mean_i exp(b_k (V_i − top)/τ) · exp((1−b_k) y) for every knot, less the factor whose log is returned."""
+    above, row = max(y, 0.0), index(place)
+    for k in range(index(u.knots.size)):
+        u.chance[k] = keep * u.weights[row, k] * u.S[k] * exp_negative((1.0 - u.knots[k]) * y - above)
+    u.chance[0] += (1.0 - keep) * exp_negative(y - above)
+    return above
+
+
+@kernel(inline=True)
+def chances_far(u: Unseen, place: int, keep: float, y: float) -> float:
+    """The same by logarithms, where a factor may be beyond the range of floats."""
+    best = -np.inf
+    for k in range(u.knots.size):
+        log_omega = (
+            u.log_weights[place, k] + np.log(keep) if k > 0 else np.log(keep * u.weights[place, 0] + (1.0 - keep))
+        )
+        u.chance[k] = log_omega + np.log(u.S[k]) + (1.0 - u.knots[k]) * y
+        best = max(best, u.chance[k])
+    for k in range(u.knots.size):
+        u.chance[k] = np.exp(u.chance[k] - best)
+    return best
+
+
+@kernel(inline=True, reorder=True)
 def mix(u: Unseen, seen: Part, n: float, top: float, tau: float) -> Part:
     """φ from what was seen and, knot by knot, what was not: one log-sum-exp."""
     once = 1.0 / tau
@@ -146,32 +179,36 @@ def mix(u: Unseen, seen: Part, n: float, top: float, tau: float) -> Part:
     place = place_of(u.counts, n)
     # Beta(α0, n) is dominated by a coin of chance `keep` times the Beta of the table's row; tails is all seen
     keep = (u.mass + u.counts[place]) / (u.mass + n)
-    log_keep, log_rest = np.log(keep), np.log(1.0 - keep) if keep < 1.0 else -np.inf
-    omega = u.log_weights[place]
-    best = log_rest
+    near = u.mass <= 1.0 and abs(y) <= FAR
+    shift = chances_near(u, place, keep, y) if near else chances_far(u, place, keep, y)
+    total = own = V = H = C = D = gg = 0.0
     for k in range(index(u.knots.size)):
-        best = max(best, omega[k] + log_keep + u.log_S[k] - u.knots[k] * y)
-    rest = np.exp(log_rest - best)
-    total, V, H, C, D = rest, rest * seen.V, rest * seen.H, rest * seen.C, rest * seen.D
-    g, gg = rest * g_seen, rest * g_seen * g_seen
-    for k in range(index(u.knots.size)):
-        b = u.knots[k]
-        e = exp_negative(omega[k] + log_keep + u.log_S[k] - b * y - best)
-        s, here = e * (1.0 - b), (1.0 - b) * g_seen + b * u.g[k]
-        b *= e
+        e, b = u.chance[k], u.knots[k]
+        here = (1.0 - b) * g_seen + b * u.g[k]
         total += e
-        V += s * seen.V + b * u.V[k]
-        H += s * seen.H + b * u.H[k]
-        C += s * seen.C + b * u.C[k]
-        D += s * seen.D + b * u.D[k]
-        g += e * here
-        gg += e * here * here + b * u.knots[k] * u.variance[k]
+        own += e * (1.0 - b)
+        gg += e * (here * here + b * b * u.variance[k])
+        b *= e
+        V += b * u.V[k]
+        H += b * u.H[k]
+        C += b * u.C[k]
+        D += b * u.D[k]
     q = 1.0 / total
-    phi = seen.V + tau * (best + np.log(total))
-    return Part(phi, q * H - (q * V - phi) * once, q * C, q * D + max(q * gg - (q * g) ** 2, 0.0) * once)
+    own *= q
+    V, H, C, D = own * seen.V + q * V, own * seen.H + q * H, own * seen.C + q * C, own * seen.D + q * D
+    phi = top + tau * (shift + np.log(total))
+    g = H - C * once * once - V * once
+    return Part(phi, H - (V - phi) * once, C, D + max(q * gg - g * g, 0.0) * once)
 
 
-@kernel
+@kernel(inline=True)
+def all_unseen(u: Unseen, top: float, tau: float) -> Part:
+    """φ of a row that was never seen: all weight is on the last knot."""
+    phi = top + tau * np.log(u.S[-1])
+    return Part(phi, u.H[-1] - (u.V[-1] - phi) / tau, u.C[-1], u.D[-1] + u.variance[-1] / tau)
+
+
+@kernel(inline=True)
 def split_backup(
     model: Model, c: Floats, tau: float, l: int, a: int, top: float, W: Soft,
     K: Floats, H: Floats, C: Floats, D: Floats, at: int,
@@ -180,6 +217,7 @@ def split_backup(
     u, rows, low = W.unseen, model.rows, model.layers[l]
     last, below = l + 2 == model.layers.size, W.at[l + 1] - model.table[l + 1]
     once, thrice = 1.0 / tau, 2.0 / (tau * tau * tau)
+    unvisited = Part(0.0, 0.0, 0.0, 0.0) if last or u.mass == 0.0 else all_unseen(u, top, tau)
     for i in range(model.layers[l + 1] - low):
         row, phi = model.table[l] + i, Part(0.0, 0.0, 0.0, 0.0)
         if not last:
@@ -188,11 +226,10 @@ def split_backup(
                 y = rows.succ[first] + below
                 phi = Part(W.V[y], W.H[y], W.C[y], W.D[y])
             elif length > 1:
-                succ, n = rows.succ[first : first + length] + below, rows.weight[first : first + length]
-                phi = several_seen(succ, n, W.V, W.H, W.C, W.D, tau)
-            else:
-                phi = Part(top, 0.0, 0.0, 0.0)  # nothing seen: any value, it gets no weight
-            if u.mass > 0.0:  # else the prior's mass is in the rows, on a support
+                phi = several_seen(rows.succ, rows.weight, first, length, below, W.V, W.H, W.C, W.D, tau)
+            if length == 0:
+                phi = unvisited
+            elif u.mass > 0.0:  # else the prior's mass is in the rows, on a support
                 phi = mix(u, phi, u.moves[a, row], top, tau)
         c_s = c[a, low + i]
         K[at + i] = model.reward[a, row] + c_s * once + phi.V

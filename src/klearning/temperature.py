@@ -114,23 +114,30 @@ def at_optimum(model: Model, c: Floats, warm: float, tolerance: float, policy: F
     """
     if c.shape[0] == 1:
         return at_temperature(model, c, np.inf, policy, W)
-    tau = warm if warm > 0.0 else first_guess(model, c, W)
-    if W.unseen.priced and tau == 0.0:
-        tau = 1.0  # rewards are certain, but transitions may not be
+    tau, scale = warm if warm > 0.0 else first_guess(model, c, W), 0.0
+    if W.unseen.priced:
+        scale = largest_reward(model)
+        tau = tau if tau > 0.0 else scale  # rewards are certain, but transitions may not be
     low, high, sweeps = 0.0, np.inf, 0
     while tau > 0.0:
         f, H, C, f2 = sweep(model, c, tau, W)
         sweeps += 1
-        if C == 0.0 and not uncertain(W, tau, H, f):  # nothing uncertain can be reached: f grows with τ
+        if C == 0.0 and not W.unseen.priced:  # nothing uncertain can be reached: f grows with τ
             break
         gap, slope = duality_gap(tau, H, C), tau * H - C / tau  # slope = df / d log τ
         if slope > 0.0:
             high = tau
         else:
             low = tau
+        if H < 0.0 and high < np.inf:  # a convex f falls no faster than here, and rises from ``high`` on
+            gap = -slope * (high / tau - 1.0)
         better = newton(tau, slope, slope + tau * tau * f2, low, high)
-        optimism = abs(f) if W.unseen.priced else tau * H + C / tau  # of the tilted model, which is optimistic itself
-        if gap <= allowed(tolerance, f, optimism) or sweeps == MOST_SWEEPS:
+        # the tilted model is optimistic itself
+        optimism = max(abs(f), scale) if W.unseen.priced else tau * H + C / tau
+        enough = allowed(tolerance, f, optimism)
+        if gap <= enough or sweeps == MOST_SWEEPS:
+            if C == 0.0 and certain(model, f, enough):
+                break
             boltzmann(model.layers, W, policy)
             return Temperature(tau, f, gap, sweeps, better)
         tau = better
@@ -138,9 +145,21 @@ def at_optimum(model: Model, c: Floats, warm: float, tolerance: float, policy: F
 
 
 @kernel
-def uncertain(W: Soft, tau: float, H: float, f: float) -> bool:
-    """Whether certain rewards leave something to be uncertain about: transitions, at a temperature that matters."""
-    return W.unseen.priced and (H < 0.0 or tau * H > ROUNDING * (1.0 + abs(f)))
+def largest_reward(model: Model) -> float:
+    """The largest |m(s,a)|."""
+    largest = 0.0
+    for a in range(model.reward.shape[0]):
+        for s in range(model.reward.shape[1]):
+            largest = max(largest, abs(model.reward[a, s]))
+    return largest
+
+
+@kernel
+def certain(model: Model, f: float, allowed: float) -> bool:
+    """Whether the bound f is no more than the greedy policy expects: then nothing that matters is uncertain."""
+    states = model.layers[-1]
+    expected = hard_sweep(model, model.reward, np.empty((model.reward.shape[0], states)), np.empty(states))
+    return f - expected <= allowed
 
 
 @kernel
