@@ -48,7 +48,7 @@ EXPERIMENTS = {
     "deep_sea_stochastic": Experiment(
         DEEP_SEA_STOCHASTIC_SWEEP,
         lambda size, mapping_seed: DeepSeaEnv(size, mapping_seed, False),
-        Prior(Gaussian(0.0, 1.0, 1.0), Dirichlet(1.0), stationary=True),
+        Prior(Gaussian(0.0, 1.0, 0.3), Dirichlet(0.3), stationary=True),
     ),
     "bandit": Experiment(BANDIT_SWEEP, bandit_env, Prior(Gaussian(0.0, 1.0, 0.05), Dirichlet(0.3), stationary=True)),
 }
