@@ -119,8 +119,12 @@ class Browser:
             "return [b.left, b.top, b.width, b.height]",
             css,
         )
-        move = {"type": "pointerMove", "duration": 0, "x": round(left + x * width), "y": round(top + y * height)}
-        self.call("POST", self.path("/actions"), {"actions": [{"type": "pointer", "id": "mouse", "actions": [move]}]})
+        there = {"type": "pointerMove", "duration": 0, "x": round(left + x * width), "y": round(top + y * height)}
+        moves = [
+            {**there, "x": there["x"] - 2},
+            {**there, "duration": 50},
+        ]  # from beside, so that it is a move every time
+        self.call("POST", self.path("/actions"), {"actions": [{"type": "pointer", "id": "mouse", "actions": moves}]})
 
     def text(self, css: str) -> str:
         return str(self.run("return document.querySelector(arguments[0]).innerText", css))

@@ -13,7 +13,7 @@ from tests.test_docs import blocks
 
 LONG = (
     "klearning reproduce --quick",
-    "klearning reproduce figure2 --seeds 2 --depths 4:8:2 --protocol text",
+    "klearning reproduce figure2 --quick --seeds 2 --depths 4:6:2 --protocol text",
     "klearning benchmark gymnasium CliffWalking --tune",
 )
 

@@ -18,7 +18,7 @@ from klearning.experiments.store import Store
 
 EXAMPLES = (
     "klearning reproduce --quick",
-    "klearning reproduce figure2 --seeds 2 --depths 4:8:2 --protocol text",
+    "klearning reproduce figure2 --quick --seeds 2 --depths 4:6:2 --protocol text",
     "klearning reproduce figure3 --protocol text --json",
 )
 
