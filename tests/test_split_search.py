@@ -106,7 +106,7 @@ def known_rewards(seed, scale=1.0, shift=0.0):
     return replace(case, reward=reward, visits=visits, counts=counts, reward_sums=sums)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", [*range(20), 41, 56, 68])  # in the last three H̄ comes to 0 from below
 def test_known_rewards_and_unknown_rows(seed):
     """C̄ = 0: the minimum is where H̄ = 0, or nowhere. It is found, certified, a bound, and no less at any other τ."""
     belief = known_rewards(seed).belief()
