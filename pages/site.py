@@ -48,7 +48,7 @@ class Group(NamedTuple):
 
 def sources() -> list[Path]:
     """Every page, relative to the project."""
-    found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")]
     return sorted(path.relative_to(ROOT) for path in found)
 
 
