@@ -145,9 +145,8 @@ class Learner:
             self.observations.forget(met)
             raise ValueError(f"observation={observation!r} is not the one that observe() was given last: pass that one")
         width = len(self.starts)
-        a = draw_action(
-            self.memory.policy, l * width + min(s, width - 1), self._uniforms[l]
-        )  # the last is for new ones
+        column = l * width + (s if s < width else width - 1)  # the last is for new ones
+        a = draw_action(self.memory.policy, column, self._uniforms[l])
         self._chosen[l], self._waiting = a, True
         return self.actions.point(a)
 
