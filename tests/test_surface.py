@@ -11,7 +11,7 @@ PACKAGE = Path(kl.__file__).parent
 
 # each module may import those to its left
 ORDER = (
-    "version", "compiled", "elementary", "rows", "checks", "unseen", "bellman", "split", "tiling", "importing", "mdp",
+    "version", "interrupts", "compiled", "elementary", "rows", "checks", "unseen", "bellman", "split", "tiling", "importing", "mdp",
     "beliefs", "bonuses", "temperature", "cone", "regret", "theory", "worlds", "walking", "environments", "binning",
     "dm", "simulate", "contract", "agents", "memories", "files", "spaces", "saving", "learner", "watching", "training",
     "benchmarks", "experiments", "figures", "papers", "report", "__init__", "cli", "__main__",

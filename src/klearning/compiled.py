@@ -12,13 +12,15 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, update_wrapper
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from klearning.interrupts import uninterrupted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -77,7 +79,33 @@ def _compile(function: Function, inline: bool, reorder: bool) -> Function:
         )
     finally:
         numba.config.CACHE_DIR = before
-    return compiled
+    return compiled if _is_plain(function) else cast(Function, Kernel(compiled))
+
+
+def _is_plain(function: Callable[..., Any]) -> bool:
+    """Whether a kernel takes and returns numbers and arrays of them alone, which Numba converts without Python's help.
+
+    Returned arrays are made with some, so they do not count.
+    """
+    annotations = dict(function.__annotations__)
+    returned = annotations.pop("return", Any)
+    return returned in (None, bool, int, float) and set(annotations.values()) <= {bool, int, float, Floats, Ints}
+
+
+class Kernel:
+    """A kernel that takes or returns records: no signal arrives while it runs. Other kernels see what it wraps."""
+
+    def __init__(self, dispatcher: Any) -> None:
+        self.dispatcher = dispatcher
+        update_wrapper(self, dispatcher.py_func)
+
+    def __call__(self, *arguments: Any) -> Any:
+        with uninterrupted:
+            return self.dispatcher(*arguments)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self.dispatcher._numba_type_
 
 
 @cache
@@ -85,7 +113,10 @@ def announce_compilation() -> None:
     """Say, once, that the first run on this machine compiles; drop caches of sources long gone."""
     if any(CACHE.rglob("*.nbi")):
         return
-    print("klearning: compiling its kernels, once on this machine (under a minute) ...", file=sys.stderr)
+    print(
+        "klearning: compiling its kernels, once on this machine (under a minute; Ctrl-C waits for it) ...",
+        file=sys.stderr,
+    )
     with contextlib.suppress(OSError):
         CACHE.mkdir(parents=True, exist_ok=True)
         for old in CACHE.parent.iterdir():

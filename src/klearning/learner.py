@@ -24,6 +24,7 @@ from klearning import checks
 from klearning.agents import AGENTS
 from klearning.beliefs import Belief, Beta, Episode, Prior
 from klearning.compiled import Floats, announce_compilation
+from klearning.interrupts import uninterrupted
 from klearning.memories import leaf_names, put_together_by_name, take_apart, widen
 from klearning.saving import Arrays, prior_arrays, prior_from_json, prior_to_json, read_archive, write_archive
 from klearning.simulate import Stepwise, Streams, draw_action
@@ -137,6 +138,12 @@ class Learner:
         """The action for an observation, drawn from this episode's policy."""
         if self._waiting or self.over:
             raise RuntimeError(self._misuse("act"))
+        if self.step == 0:  # an episode begins, and is planned for, whole or not at all
+            with uninterrupted:
+                return self._act(observation)
+        return self._act(observation)
+
+    def _act(self, observation: Any) -> Any:
         l, met = self.step, self.observations.count
         s = self.observations.number(observation) + 1
         if l == 0:
@@ -200,9 +207,12 @@ class Learner:
         """Learn from the episode, however it ended. Does nothing where none has begun."""
         if self._waiting:
             raise RuntimeError(self._misuse("end_episode"))
+        if self.step > 0:
+            with uninterrupted:  # learnt from once, or not at all
+                self._learn()
+
+    def _learn(self) -> None:
         k = self.step
-        if k == 0:
-            return
         self._make_room()
         # the state behind the last layer is known, but of use only where layers share one table
         seen = k + 1 if k < self.horizon or self.prior.stationary else k
@@ -218,13 +228,14 @@ class Learner:
 
         A learner that was loaded in the middle of one forgets what was seen, but not that it had begun.
         """
-        if self._before is not None:
-            self.memory, states, met, self.starts = self._before
-            for stream, state in zip(self.streams, states, strict=False):
-                stream.bit_generator.state = state
-            self.observations.forget(met)
-            self._set_starts()
-        self._new_episode()
+        with uninterrupted:
+            if self._before is not None:
+                self.memory, states, met, self.starts = self._before
+                for stream, state in zip(self.streams, states, strict=False):
+                    stream.bit_generator.state = state
+                self.observations.forget(met)
+                self._set_starts()
+            self._new_episode()
 
     def _make_room(self) -> None:
         """Wider tables where new states were met, with room for just one that is yet to come.

@@ -80,11 +80,11 @@ def learn(
         due = every > 0 and learner.episode % every == 0
         try:
             terminated, value = _play(learner, env, root, model if due else None)
+            steps = learner.step
+            learner.end_episode()
         except BaseException:
-            learner.abandon_episode()
+            learner.abandon_episode()  # where it has ended, nothing is left to abandon
             raise
-        steps = learner.step
-        learner.end_episode()
         if watchers:
             numbers = (value, model[1] - value) if model is not None and value is not None else (None, None)
             report = Report(learner.episode, learner.returns[-1], steps, terminated, learner.diagnostics, *numbers)
