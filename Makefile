@@ -51,7 +51,7 @@ bench: $(READY)
 	$(BIN)/python -m bench
 
 site: $(READY)
-	$(BIN)/python -m pages.site out/site
+	$(BIN)/python -m tools.site out/site
 
 clean:
 	rm -rf .venv out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

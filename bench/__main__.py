@@ -24,14 +24,17 @@ import klearning as kl
 from bench.bare import library_loop, polynomial_loop
 from bench.simulators import overhead
 from klearning.agents.k_learning import Memory
-from klearning.beliefs import Belief, Prior
-from klearning.bellman import Model, Soft, policy_sweep, soft_sweep
-from klearning.bonuses import bonus_for, fill
-from klearning.compiled import Floats, kernel
-from klearning.cone import cone_program
+from klearning.arrays.compiled import kernel
+from klearning.arrays.types import Floats
+from klearning.beliefs.belief import Belief, Prior
+from klearning.models.soft import Soft, soft_sweep
+from klearning.models.sweeps import Model, policy_sweep
+from klearning.optimism.bonuses import bonus_for, fill
+from klearning.optimism.cone import cone_program
+from klearning.optimism.temperature import at_optimum
 from klearning.papers.odonoghue2021.protocols import TEXT
-from klearning.simulate import Agent, new_task
-from klearning.temperature import at_optimum
+from klearning.trials.agent import Agent
+from klearning.trials.trial import new_task
 
 REPEATS = 30
 TOLERANCE = 1e-10  # the default of kl.solve

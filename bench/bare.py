@@ -2,8 +2,9 @@
 
 import math
 
-from klearning.compiled import Floats, kernel
-from klearning.elementary import exp_negative, log1p_unit
+from klearning.arrays.compiled import kernel
+from klearning.arrays.elementary import exp_negative, log1p_unit
+from klearning.arrays.types import Floats
 
 
 @kernel

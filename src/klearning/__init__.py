@@ -19,22 +19,29 @@ from klearning.agents import (
     Random,
     SoftQLearning,
 )
-from klearning.beliefs import Belief, Beta, Dirichlet, Episode, Gaussian, Known, Prior
-from klearning.binning import Binned
-from klearning.cone import solve_cone
-from klearning.contract import BrokenContract, check_agent
-from klearning.environments import WorldEnv, register_environments
-from klearning.learner import Learner, PriorWarning, load
-from klearning.mdp import MDP, Solution, evaluate, optimal
-from klearning.simulate import Agent, Runs, run
-from klearning.temperature import Plan, Schedule, schedule, solve
+from klearning.beliefs.belief import Belief, Prior
+from klearning.beliefs.posterior import Episode
+from klearning.beliefs.rewards import Beta, Gaussian
+from klearning.beliefs.transitions import Dirichlet, Known
+from klearning.environments.binned import Binned
+from klearning.environments.callbacks import CSVWriter, LiveView, TensorBoardWriter
+from klearning.environments.learn import Report, learn
+from klearning.environments.learner import Learner, PriorWarning, load
+from klearning.environments.world_env import WorldEnv, register_environments
+from klearning.models.mdp import MDP, Solution, evaluate, optimal
+from klearning.moved import forward
+from klearning.optimism.cone import solve_cone
+from klearning.optimism.plan import Plan, solve
+from klearning.optimism.temperature import Schedule, schedule
 from klearning.theory import regret_bound
-from klearning.training import Report, learn
+from klearning.trials.agent import Agent
+from klearning.trials.contract import BrokenContract, check_agent
+from klearning.trials.run import Runs, run
 from klearning.version import __version__
-from klearning.watching import CSVWriter, LiveView, TensorBoardWriter
 from klearning.worlds import admission_queue, bandit, deep_sea, dose_finding, inventory, random_mdp, river_swim
 
 register_environments()
+forward()
 
 __all__ = [
     "BEB",

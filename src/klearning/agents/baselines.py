@@ -5,10 +5,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.beliefs import Belief, Episode
-from klearning.bellman import greedy, hard_sweep
-from klearning.compiled import Floats, kernel
-from klearning.simulate import Streams, Task, play
+from klearning.arrays.compiled import kernel
+from klearning.arrays.types import Floats
+from klearning.beliefs.belief import Belief
+from klearning.beliefs.posterior import Episode
+from klearning.models.sweeps import greedy, hard_sweep
+from klearning.trials.task import Streams, Task, play
 
 
 class Memory(NamedTuple):

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from klearning import checks
-from klearning.compiled import kernel
+from klearning.arrays import checks
+from klearning.arrays.compiled import kernel
 
 
 class Confidence(NamedTuple):

@@ -13,14 +13,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning import checks
-from klearning.agents.planning import exploit
-from klearning.beliefs import Belief, Episode, Posterior, learn
-from klearning.bellman import Soft, soft_arrays, soft_values
-from klearning.bonuses import BONUSES, Bonus, bonus_for, fill, refresh, unseen_for
-from klearning.compiled import Floats, kernel
-from klearning.simulate import Streams, Task, play
-from klearning.temperature import Temperature, at_optimum, at_temperature, check_schedule, scheduled
+from klearning.agents.value_iteration import exploit
+from klearning.arrays import checks
+from klearning.arrays.compiled import kernel
+from klearning.arrays.types import Floats
+from klearning.beliefs.belief import Belief
+from klearning.beliefs.posterior import Episode, Posterior, learn
+from klearning.models.soft import Soft, soft_arrays, soft_values
+from klearning.optimism.bonuses import BONUSES, Bonus, bonus_for, check_schedule, fill, refresh, unseen_for
+from klearning.optimism.temperature import Temperature, at_optimum, at_temperature, scheduled
+from klearning.trials.task import Streams, Task, play
 
 OPTIMAL, SCHEDULE, FIXED = range(3)
 

@@ -18,12 +18,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning import checks
 from klearning.agents.confidence import Confidence, confidence, total_steps
-from klearning.beliefs import Belief, Episode
-from klearning.bellman import greedy, greedy_at
-from klearning.compiled import Floats, Ints, kernel
-from klearning.simulate import Streams, Task, play
+from klearning.arrays import checks
+from klearning.arrays.compiled import kernel
+from klearning.arrays.types import Floats, Ints
+from klearning.beliefs.belief import Belief
+from klearning.beliefs.posterior import Episode
+from klearning.models.sweeps import greedy, greedy_at
+from klearning.trials.task import Streams, Task, play
 
 
 class Settings(NamedTuple):

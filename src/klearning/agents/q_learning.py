@@ -14,12 +14,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning import checks
-from klearning.agents.steps import step_number, step_size
-from klearning.beliefs import Belief, Episode
-from klearning.bellman import greedy
-from klearning.compiled import Floats, Ints, kernel
-from klearning.simulate import Streams, Task, play
+from klearning.agents.step_sizes import step_number, step_size
+from klearning.arrays import checks
+from klearning.arrays.compiled import kernel
+from klearning.arrays.types import Floats, Ints
+from klearning.beliefs.belief import Belief
+from klearning.beliefs.posterior import Episode
+from klearning.models.sweeps import greedy
+from klearning.trials.task import Streams, Task, play
 
 
 class Settings(NamedTuple):

@@ -14,12 +14,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from klearning import checks
-from klearning.agents.planning import Planning, exploit, planned_values, planning, update
-from klearning.beliefs import Belief, Episode
-from klearning.bellman import greedy, hard_sweep
-from klearning.compiled import Floats, kernel
-from klearning.simulate import Streams, Task, play
+from klearning.agents.value_iteration import Planning, exploit, planned_values, planning, update
+from klearning.arrays import checks
+from klearning.arrays.compiled import kernel
+from klearning.arrays.types import Floats
+from klearning.beliefs.belief import Belief
+from klearning.beliefs.posterior import Episode
+from klearning.models.sweeps import greedy, hard_sweep
+from klearning.trials.task import Streams, Task, play
 
 
 @kernel

@@ -14,14 +14,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning import checks
-from klearning.agents.planning import exploit
-from klearning.agents.steps import step_number, step_size
-from klearning.beliefs import Belief, Episode, Posterior, learn
-from klearning.bellman import Soft, boltzmann, greedy, soft_arrays, soft_sweep, soft_values
-from klearning.compiled import Floats, Ints, kernel
-from klearning.elementary import exp_negative
-from klearning.simulate import Streams, Task, play
+from klearning.agents.step_sizes import step_number, step_size
+from klearning.agents.value_iteration import exploit
+from klearning.arrays import checks
+from klearning.arrays.compiled import kernel
+from klearning.arrays.elementary import exp_negative
+from klearning.arrays.types import Floats, Ints
+from klearning.beliefs.belief import Belief
+from klearning.beliefs.posterior import Episode, Posterior, learn
+from klearning.models.soft import Soft, boltzmann, soft_arrays, soft_sweep, soft_values
+from klearning.models.sweeps import greedy
+from klearning.trials.task import Streams, Task, play
 
 
 class Settings(NamedTuple):

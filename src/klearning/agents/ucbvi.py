@@ -16,13 +16,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning import checks
 from klearning.agents.confidence import Confidence, confidence, total_steps
-from klearning.agents.planning import Planning, exploit, planned_values, planning, steps_to_go, update
-from klearning.beliefs import Belief, Episode, Posterior
-from klearning.bellman import expectation, greedy, maximum
-from klearning.compiled import Floats, kernel
-from klearning.simulate import Streams, Task, play
+from klearning.agents.value_iteration import Planning, exploit, planned_values, planning, steps_to_go, update
+from klearning.arrays import checks
+from klearning.arrays.compiled import kernel
+from klearning.arrays.types import Floats
+from klearning.beliefs.belief import Belief
+from klearning.beliefs.posterior import Episode, Posterior
+from klearning.models.sweeps import expectation, greedy, maximum
+from klearning.trials.task import Streams, Task, play
 
 
 class Settings(NamedTuple):

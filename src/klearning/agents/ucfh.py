@@ -17,13 +17,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning import checks
-from klearning.agents.planning import Planning, exploit, planned_values, planning
-from klearning.beliefs import Belief, Episode, Posterior, derive, learn, with_rows
-from klearning.bellman import greedy, maximum
-from klearning.compiled import Floats, Ints, kernel
-from klearning.rows import add_weight, enlarge
-from klearning.simulate import Streams, Task, play
+from klearning.agents.value_iteration import Planning, exploit, planned_values, planning
+from klearning.arrays import checks
+from klearning.arrays.compiled import kernel
+from klearning.arrays.rows import add_weight, enlarge
+from klearning.arrays.types import Floats, Ints
+from klearning.beliefs.belief import Belief
+from klearning.beliefs.posterior import Episode, Posterior, derive, learn, with_rows
+from klearning.models.sweeps import greedy, maximum
+from klearning.trials.task import Streams, Task, play
 
 
 class Settings(NamedTuple):

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
-from klearning import checks
 from klearning.agents import AGENTS
+from klearning.arrays import checks
 from klearning.cli.display import progress, show_json, show_table
 from klearning.cli.names import AGENT, EXPERIMENT, PROBLEM, agent_options, as_json
 from klearning.cli.options import build
@@ -46,7 +46,7 @@ def bsuite(
     as_json: bool,
 ) -> None:
     """Run bsuite's sweep EXPERIMENT (deep_sea, deep_sea_stochastic or bandit) and score it as bsuite does."""
-    from klearning.benchmarks import bsuite_sweep as sweep
+    from klearning.benchmarks.bsuite import sweep as sweep
 
     learner = build(AGENTS[checks.choice("agent", agent, AGENTS)], "agent", agent_options)
     settings = sweep.EXPERIMENTS[checks.choice("experiment", experiment, sweep.EXPERIMENTS)].settings[:first]
@@ -83,7 +83,7 @@ def gymnasium(
     problems: Sequence[str], names: str | None, seeds: int, most: int | None, tune: bool, as_json: bool
 ) -> None:
     """Episodes until the deployed policy is worth 95% of the optimum, in Gymnasium's PROBLEMS (default: all)."""
-    from klearning.benchmarks import toy_text
+    from klearning.benchmarks.gymnasium import toy_text
 
     chosen = [checks.choice("problem", name, toy_text.PROBLEMS) for name in problems] or list(toy_text.PROBLEMS)
     if tune:
@@ -97,7 +97,7 @@ def gymnasium(
 
 
 def tuned_settings(problems: Sequence[str], seeds: int) -> list[dict[str, Any]]:
-    from klearning.benchmarks import toy_text
+    from klearning.benchmarks.gymnasium import toy_text
 
     rows = []
     with progress("problems", len(problems)) as advance:
@@ -110,7 +110,7 @@ def tuned_settings(problems: Sequence[str], seeds: int) -> list[dict[str, Any]]:
 
 def episodes_needed(problems: Sequence[str], names: str | None, seeds: int, most: int | None) -> list[dict[str, Any]]:
     """One row for each problem and agent, with what every seed needed."""
-    from klearning.benchmarks import toy_text
+    from klearning.benchmarks.gymnasium import toy_text
 
     agents = [agent for agent in toy_text.AGENTS if names is None or any(part in agent for part in names.split(","))]
     if not agents:

@@ -9,8 +9,8 @@ from typing import Any
 import click
 import numpy as np
 
-from klearning import checks
 from klearning.agents import AGENTS
+from klearning.arrays import checks
 from klearning.cli.display import is_lively, progress, say, show_json
 from klearning.cli.names import (
     AGENT,
@@ -72,7 +72,7 @@ def learn(
     The prior is stationary, for the rules of a simulator seldom change with the step; -p stationary=no learns each
     step apart.
     """
-    from klearning import training
+    from klearning.environments import learn as training
 
     env = make_environment(environment, env_options)
     learner = build(AGENTS[checks.choice("agent", agent, AGENTS)], "agent", agent_options)
@@ -103,7 +103,7 @@ def learn(
 @contextmanager
 def watchers(episodes: int, csv_path: Path | None, tensorboard: Path | None, quiet: bool) -> Iterator[list[Callback]]:
     """Callbacks: the files that were asked for, and a live table where there is a terminal to draw it on."""
-    from klearning.watching import CSVWriter, LiveView, TensorBoardWriter
+    from klearning.environments.callbacks import CSVWriter, LiveView, TensorBoardWriter
 
     with ExitStack() as stack:
         found: list[Callback] = []

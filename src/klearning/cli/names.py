@@ -109,13 +109,13 @@ def protocol_names() -> Iterable[str]:
 
 
 def experiment_names() -> Iterable[str]:
-    from klearning.benchmarks.bsuite_sweep import EXPERIMENTS
+    from klearning.benchmarks.bsuite.sweep import EXPERIMENTS
 
     return EXPERIMENTS
 
 
 def problem_names() -> Iterable[str]:
-    from klearning.benchmarks.toy_text import PROBLEMS
+    from klearning.benchmarks.gymnasium.toy_text import PROBLEMS
 
     return PROBLEMS
 

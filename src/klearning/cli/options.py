@@ -4,8 +4,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from klearning import checks
-from klearning.beliefs import Beta, Dirichlet, Gaussian, Prior
+from klearning.arrays import checks
+from klearning.beliefs.belief import Prior
+from klearning.beliefs.rewards import Beta, Gaussian
+from klearning.beliefs.transitions import Dirichlet
 
 DEEPEST = 10_000  # DeepSea of this depth has 50 million states
 PRIOR_OPTIONS = ("reward", "mean", "sd", "noise", "a", "b", "mass", "span", "stationary")

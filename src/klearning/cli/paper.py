@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from klearning import checks
+from klearning.arrays import checks
 from klearning.cli.display import progress, say, show_heading, show_json
 from klearning.cli.names import FIGURE, PROTOCOL, as_json
 from klearning.cli.options import depth_list

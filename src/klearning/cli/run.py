@@ -7,14 +7,14 @@ from typing import Any
 import click
 import numpy as np
 
-from klearning import checks
 from klearning.agents import AGENTS
+from klearning.arrays import checks
 from klearning.cli.display import progress, say, show_json, show_table
 from klearning.cli.names import AGENT, WORLD, WORLD_OPTION, agent_options, as_json, prior_options
 from klearning.cli.options import build, build_prior, parse
 from klearning.cli.teaching import Command
-from klearning.simulate import Runs
-from klearning.simulate import run as simulate
+from klearning.trials.run import Runs
+from klearning.trials.run import run as simulate
 from klearning.worlds import WORLDS
 
 EXAMPLES = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from klearning import checks
+from klearning.arrays import checks
 from klearning.cli.display import progress, say, show_json
 from klearning.cli.names import as_json
 from klearning.cli.teaching import Command, Group

@@ -19,14 +19,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from klearning import checks, regret
-from klearning.beliefs import Belief, Dirichlet, Known, Prior
-from klearning.compiled import Floats, announce_compilation
+from klearning.arrays import checks
+from klearning.arrays.compiled import announce_compilation
+from klearning.arrays.types import Floats
+from klearning.beliefs.belief import Belief, Prior
+from klearning.beliefs.transitions import Dirichlet, Known
 from klearning.experiments.spec import Spec, build_agent, build_prior, build_world
 from klearning.experiments.store import Store, StoreError, provenance
-from klearning.files import arrays_from_bytes, arrays_to_bytes, checksum, write_whole
-from klearning.mdp import MDP, optimal
-from klearning.simulate import new_task
+from klearning.models.mdp import MDP, optimal
+from klearning.storage.files import arrays_from_bytes, arrays_to_bytes, checksum, write_whole
+from klearning.trials import regret
+from klearning.trials.trial import new_task
 
 VERSION = 1
 TOLD = ("nothing", "support", "transitions")

@@ -20,11 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from klearning import checks
 from klearning.agents import AGENTS
-from klearning.beliefs import Beta, Dirichlet, Gaussian, Prior
-from klearning.mdp import MDP
-from klearning.simulate import Agent
+from klearning.arrays import checks
+from klearning.beliefs.belief import Prior
+from klearning.beliefs.rewards import Beta, Gaussian
+from klearning.beliefs.transitions import Dirichlet
+from klearning.models.mdp import MDP
+from klearning.trials.agent import Agent
 from klearning.worlds import WORLDS
 
 VERSION = 1

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.compiled import Floats
+from klearning.arrays.types import Floats
 
 FEWEST = 10  # seeds below which no interval is given: at 5, a nominal 95% covers some 75% on skewed data
 RESAMPLES = 4000

@@ -30,9 +30,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from klearning import regret
 from klearning.experiments.spec import Spec, spec_from_json
-from klearning.files import arrays_from_bytes, arrays_to_bytes, checksum, flush_folder, write_whole
+from klearning.storage.files import arrays_from_bytes, arrays_to_bytes, checksum, flush_folder, write_whole
+from klearning.trials import regret
 from klearning.version import __version__
 
 ARRAYS = ("optimal_value", "values", "returns", "hits")  # what every run has

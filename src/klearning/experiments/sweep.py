@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import NamedTuple, Protocol
 
-from klearning.compiled import announce_compilation
-from klearning.experiments.running import Stopped, execute
+from klearning.arrays.compiled import announce_compilation
+from klearning.experiments.runner import Stopped, execute
 from klearning.experiments.spec import Spec
 from klearning.experiments.store import Store, StoreError
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from klearning.figures.canvas import COLOURS, new_figure, styled
-from klearning.simulate import Runs
+from klearning.trials.run import Runs
 
 
 @styled

@@ -9,10 +9,10 @@ from pathlib import Path
 from string import Template
 
 from klearning.experiments.store import Store
-from klearning.files import write_whole
 from klearning.report import films, sections
 from klearning.report.gather import Gathered, gather
 from klearning.report.markup import Html, join
+from klearning.storage.files import write_whole
 from klearning.version import __version__
 
 SCRIPTS = ("drawing.js", "chart.js", "films.js", "dive.js", "page.js")

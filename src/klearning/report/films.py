@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from klearning.compiled import Floats
+from klearning.arrays.types import Floats
 from klearning.experiments.spec import build_world
-from klearning.mdp import MDP
+from klearning.models.mdp import MDP
 from klearning.report.charts import plain
 from klearning.report.gather import Gathered, Trial, setting
 from klearning.report.labels import agent_label, agent_order, protocol_word, world_label

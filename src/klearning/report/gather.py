@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from klearning.compiled import Floats, Ints
+from klearning.arrays.types import Floats, Ints
 from klearning.experiments.spec import Spec
 from klearning.experiments.store import Record, Store
 

@@ -6,7 +6,7 @@ import zlib
 
 import numpy as np
 
-from klearning.compiled import Floats
+from klearning.arrays.types import Floats
 from klearning.experiments.store import Record
 from klearning.papers.odonoghue2021 import heatmaps
 from klearning.report.markup import Html, element

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from klearning.compiled import Floats, Ints
+from klearning.arrays.types import Floats, Ints
 from klearning.experiments.statistics import FEWEST, Interval, mean_interval
 from klearning.papers.odonoghue2021 import bayes_regret
 from klearning.report import commands

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from klearning.compiled import Floats
+from klearning.arrays.types import Floats
 from klearning.experiments.statistics import FEWEST, median_interval
 from klearning.report import commands
 from klearning.report.charts import MOST_SERIES, Chart, Series, ordered, plain

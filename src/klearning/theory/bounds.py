@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from klearning import checks
-from klearning.beliefs import Beta, Prior
-from klearning.compiled import Floats
-from klearning.mdp import MDP
+from klearning.arrays import checks
+from klearning.arrays.types import Floats
+from klearning.beliefs.belief import Prior
+from klearning.beliefs.rewards import Beta
+from klearning.models.mdp import MDP
 from klearning.theory.inequality import Inequality
 
 Sizes = tuple[int, int, int]

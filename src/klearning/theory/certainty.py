@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from klearning import checks
-from klearning.beliefs import Belief
-from klearning.compiled import Floats
-from klearning.mdp import Layers, split
-from klearning.temperature import solve
+from klearning.arrays import checks
+from klearning.arrays.layers import by_layer
+from klearning.arrays.types import Floats, Layers
+from klearning.beliefs.belief import Belief
+from klearning.optimism.plan import solve
 from klearning.theory.cumulants import reward_cumulants
 from klearning.theory.ensembles import Ensemble, Estimate
 from klearning.theory.inequality import Inequality
@@ -56,7 +56,7 @@ def cumulant_inequality(belief: Belief, posterior: Ensemble, beta: float) -> Ine
 
 def tilde_cumulants(belief: Belief, beta: float) -> Layers:
     """G̃^{μ|t}_l(s,a,β) of l-bellman-ineq: G^{μ|t}_l(s,a,β) + (L−l)²β²/(2(n∨1))."""
-    visits = split(belief.visits, belief.layers)
+    visits = by_layer(belief.visits, belief.layers)
     left = belief.horizon - 1
     return [
         G + ((left - l) * beta) ** 2 / (2.0 * np.maximum(n, 1.0))

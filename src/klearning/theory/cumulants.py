@@ -11,10 +11,11 @@ in which every term is positive, so that nothing cancels. A Beta is a Dirichlet 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from klearning import checks
-from klearning.beliefs import Belief, Beta
-from klearning.compiled import Floats
-from klearning.mdp import Layers, split
+from klearning.arrays import checks
+from klearning.arrays.layers import by_layer
+from klearning.arrays.types import Floats, Layers
+from klearning.beliefs.belief import Belief
+from klearning.beliefs.rewards import Beta
 from klearning.theory.inequality import Inequality
 
 LARGEST = 5000.0  # of β · span: beyond it the series of a Dirichlet takes long
@@ -65,7 +66,7 @@ def reward_cumulants(belief: Belief, beta: float) -> Layers:
     prior = belief.prior.reward
     if not isinstance(prior, Beta):
         return [gaussian_cumulant(m, v, beta) for m, v in zip(belief.reward_means, belief.reward_variances)]
-    mass = [prior.a + prior.b + n for n in split(belief.visits, belief.layers)]
+    mass = [prior.a + prior.b + n for n in by_layer(belief.visits, belief.layers)]
     each = np.vectorize(lambda mean, m: beta_cumulant(mean * m, (1.0 - mean) * m, beta), otypes=[float])
     return [each(mean, m) for mean, m in zip(belief.reward_means, mass)]
 
@@ -77,7 +78,7 @@ def reward_bound(belief: Belief, tau: float) -> Inequality:
     sd ≤ noise and for Beta priors with σ = ½.
     """
     noise = belief.prior.reward.numbers().noise
-    visits = split(belief.visits, belief.layers)
+    visits = by_layer(belief.visits, belief.layers)
     lower = [tau * G for G in reward_cumulants(belief, 1.0 / tau)]
     upper = [m + noise / (2.0 * tau * np.maximum(n, 1.0)) for m, n in zip(belief.reward_means, visits)]
     return Inequality(lower, upper)

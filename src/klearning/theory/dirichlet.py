@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from klearning import checks
-from klearning.compiled import Floats
+from klearning.arrays import checks
+from klearning.arrays.types import Floats
 from klearning.theory.cumulants import beta_cumulant, dirichlet_cumulant
 from klearning.theory.inequality import Inequality
 from klearning.theory.quadrature import gauss_beta, gauss_dirichlet

@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from klearning.beliefs import Belief
-from klearning.compiled import Floats
-from klearning.mdp import Layers, evaluate
-from klearning.temperature import schedule, solve
+from klearning.arrays.types import Floats, Layers
+from klearning.beliefs.belief import Belief
+from klearning.models.mdp import evaluate
+from klearning.optimism.plan import solve
+from klearning.optimism.temperature import schedule
 from klearning.theory.inequality import Inequality
 from klearning.theory.optimistic import bonus_at, mean_mdp
 from klearning.theory.unrolling import occupancy_entropy, phi

@@ -13,10 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from klearning import checks
-from klearning.beliefs import Belief, Beta
-from klearning.compiled import Floats
-from klearning.mdp import MDP, Layers, split
+from klearning.arrays import checks
+from klearning.arrays.layers import by_layer
+from klearning.arrays.types import Floats, Layers
+from klearning.beliefs.belief import Belief
+from klearning.beliefs.rewards import Beta
+from klearning.models.mdp import MDP
 from klearning.theory.quadrature import Rule, gauss_beta, gauss_dirichlet, gauss_normal
 
 MOST = 500_000  # members of a quadrature
@@ -122,7 +124,7 @@ def quadrature(belief: Belief, nodes: int = 3) -> Ensemble:
 
 def row_mass(belief: Belief) -> Layers:
     """Σα of every Dirichlet row, prior and counts, (S_l, A)."""
-    return [belief.transitions.total + n for n in split(belief.visits, belief.layers)]
+    return [belief.transitions.total + n for n in by_layer(belief.visits, belief.layers)]
 
 
 def _reward_rules(belief: Belief, nodes: int) -> list[Rule]:

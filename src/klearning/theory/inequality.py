@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.compiled import Floats
-from klearning.mdp import Layers
+from klearning.arrays.types import Floats, Layers
 
 Side = float | Floats | Layers
 

@@ -5,10 +5,10 @@ What a bonus adds at τ is read off a solve, K − E^t μ − Σ_s' E^t P V, so 
 
 import numpy as np
 
-from klearning.beliefs import Belief
-from klearning.compiled import Floats
-from klearning.mdp import MDP, Layers
-from klearning.temperature import Plan, solve
+from klearning.arrays.types import Floats, Layers
+from klearning.beliefs.belief import Belief
+from klearning.models.mdp import MDP
+from klearning.optimism.plan import Plan, solve
 from klearning.theory.inequality import Inequality
 
 

@@ -11,7 +11,7 @@ printed statement has no E, and on a single path the sum may be above N(1 − 1/
 from collections.abc import Callable, Sequence
 from math import log
 
-from klearning import checks
+from klearning.arrays import checks
 from klearning.theory.inequality import Inequality
 
 Counts = tuple[int, ...]

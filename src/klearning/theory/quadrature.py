@@ -6,7 +6,7 @@ positive, so that its cumulants never exceed those of the law that it stands for
 
 import numpy as np
 
-from klearning.compiled import Floats
+from klearning.arrays.types import Floats
 
 Rule = tuple[Floats, Floats]  # nodes and weights; the weights sum to one
 

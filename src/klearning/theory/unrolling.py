@@ -11,11 +11,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from klearning import checks
-from klearning.beliefs import Belief
-from klearning.compiled import Floats
-from klearning.mdp import Layers, evaluate, split
-from klearning.temperature import Plan
+from klearning.arrays import checks
+from klearning.arrays.layers import by_layer
+from klearning.arrays.types import Floats, Layers
+from klearning.beliefs.belief import Belief
+from klearning.models.mdp import evaluate
+from klearning.optimism.plan import Plan
 from klearning.theory.certainty import tilde_cumulants
 from klearning.theory.ensembles import Ensemble
 from klearning.theory.inequality import Inequality
@@ -87,7 +88,7 @@ def episode_regret(belief: Belief, posterior: Ensemble, plan: Plan, bonus: str =
 def unrolling_bound(belief: Belief, tau: float, occupancy: Sequence[ArrayLike]) -> Inequality:
     """The first step of l-delta_unroll: Φ(τ, λ) ≤ τ L log A + Σ λ_l(s,a)(σ² + L²)/(2τ(n∨1)), for the `paper` bonus."""
     B = belief.prior.reward.numbers().noise + belief.horizon**2
-    visits = split(belief.visits, belief.layers)
+    visits = by_layer(belief.visits, belief.layers)
     collected = sum(float((np.asarray(x) / np.maximum(n, 1.0)).sum()) for x, n in zip(occupancy, visits))
     upper = tau * belief.horizon * np.log(belief.actions) + B * collected / (2.0 * tau)
     return Inequality(phi(belief, tau, occupancy, "paper"), float(upper))

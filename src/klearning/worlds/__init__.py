@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from klearning.mdp import MDP
+from klearning.models.mdp import MDP
 from klearning.worlds.admission_queue import admission_queue
 from klearning.worlds.bandit import bandit
 from klearning.worlds.deep_sea import deep_sea

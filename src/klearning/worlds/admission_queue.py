@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from klearning import checks
-from klearning.compiled import Floats
-from klearning.mdp import MDP
+from klearning.arrays import checks
+from klearning.arrays.types import Floats
+from klearning.models.mdp import MDP
 
 ACTIONS = [(0, 0), (0, 1), (1, 0), (1, 1)]  # (open the door, serve fast)
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from klearning import checks
-from klearning.mdp import MDP
+from klearning.arrays import checks
+from klearning.models.mdp import MDP
 
 
 def bandit(means: Sequence[float] = (0.2, 0.5, 0.8), noise: float | str = 1.0) -> MDP:

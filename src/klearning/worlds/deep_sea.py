@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from klearning import checks
-from klearning.compiled import Ints
-from klearning.mdp import MDP
-from klearning.rows import Rows, rows_with_room
+from klearning.arrays import checks
+from klearning.arrays.layers import offsets
+from klearning.arrays.rows import Rows, rows_with_room
+from klearning.arrays.types import Ints
+from klearning.models.mdp import MDP
 
 LEFT, RIGHT = 0, 1
 
@@ -23,7 +24,7 @@ def deep_sea(
     depth = checks.whole("depth", depth)
     slip = checks.number("slip", slip, 0.0, 1.0)
     cost = checks.number("cost", cost, 0.0)
-    layers = checks.offsets(range(1, depth + 1))
+    layers = offsets(range(1, depth + 1))
     row = np.repeat(np.arange(depth), np.arange(1, depth + 1))
     column = np.arange(layers[-1]) - layers[row]
     reward = np.zeros((2, layers[-1]))

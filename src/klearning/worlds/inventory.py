@@ -5,9 +5,9 @@ from math import exp, lgamma, log
 
 import numpy as np
 
-from klearning import checks
-from klearning.compiled import Floats
-from klearning.mdp import MDP
+from klearning.arrays import checks
+from klearning.arrays.types import Floats
+from klearning.models.mdp import MDP
 
 
 def inventory(

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from klearning import checks
-from klearning.beliefs import Belief, Prior
-from klearning.mdp import MDP
+from klearning.arrays import checks
+from klearning.beliefs.belief import Belief, Prior
+from klearning.models.mdp import MDP
 
 
 def random_mdp(

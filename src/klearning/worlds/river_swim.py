@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from klearning import checks
-from klearning.mdp import MDP
+from klearning.arrays import checks
+from klearning.models.mdp import MDP
 
 LEFT, RIGHT = 0, 1
 

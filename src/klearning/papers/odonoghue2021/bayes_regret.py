@@ -21,15 +21,17 @@ from klearning.agents import (
     QLearning,
     SoftQLearning,
 )
-from klearning.beliefs import Beta, Dirichlet, Prior
-from klearning.compiled import Floats
+from klearning.arrays.types import Floats
+from klearning.beliefs.belief import Prior
+from klearning.beliefs.rewards import Beta
+from klearning.beliefs.transitions import Dirichlet
 from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.statistics import FEWEST, holm, mean_interval, paired_difference
 from klearning.experiments.store import Store
 from klearning.figures.canvas import new_figure, series, styled
 from klearning.papers.odonoghue2021.claims import Claim
-from klearning.simulate import Agent
 from klearning.theory import lower_bound, regret_bound
+from klearning.trials.agent import Agent
 
 STATES, ACTIONS, HORIZON = 5, 2, 5
 EPISODES = 1000

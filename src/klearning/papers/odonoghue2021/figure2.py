@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from klearning.compiled import Floats
+from klearning.arrays.types import Floats
 from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.statistics import FEWEST, median_interval, median_time
 from klearning.experiments.store import Store

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.compiled import Floats
+from klearning.arrays.types import Floats
 from klearning.experiments.batch import Batched
 from klearning.experiments.statistics import Interval
 from klearning.papers.odonoghue2021.study import GRID, LONG, NOISE, Results, Size, contestants

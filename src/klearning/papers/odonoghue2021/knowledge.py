@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from klearning.agents import KLearning
-from klearning.beliefs import Dirichlet, Gaussian, Prior
-from klearning.bonuses import BONUSES
+from klearning.beliefs.belief import Prior
+from klearning.beliefs.rewards import Gaussian
+from klearning.beliefs.transitions import Dirichlet
 from klearning.experiments.batch import Batch, Batched, get
 from klearning.experiments.spec import make_spec
 from klearning.experiments.statistics import mean_interval, median_time
 from klearning.experiments.store import Store
+from klearning.optimism.bonuses import BONUSES
 
 SEEDS = 10
 NOISE = 0.05

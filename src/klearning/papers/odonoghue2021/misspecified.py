@@ -7,14 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from klearning.agents import PSRL, KLearning
-from klearning.beliefs import Dirichlet, Gaussian, Prior
-from klearning.compiled import Floats
+from klearning.arrays.types import Floats
+from klearning.beliefs.belief import Prior
+from klearning.beliefs.rewards import Gaussian
+from klearning.beliefs.transitions import Dirichlet
 from klearning.experiments.batch import TOLD, Batch, get
 from klearning.experiments.spec import make_spec
 from klearning.experiments.statistics import mean_interval
 from klearning.experiments.store import Store
 from klearning.figures.canvas import new_grid, series, styled
-from klearning.simulate import Agent
+from klearning.trials.agent import Agent
 
 NOISE = 0.05  # little against what actions differ by; but for the shop of which the till is read, where it is not
 SEEDS = 10

@@ -21,9 +21,11 @@ from klearning.agents import (
     QLearning,
     SoftQLearning,
 )
-from klearning.beliefs import Dirichlet, Gaussian, Prior
-from klearning.mdp import MDP
-from klearning.simulate import Agent
+from klearning.beliefs.belief import Prior
+from klearning.beliefs.rewards import Gaussian
+from klearning.beliefs.transitions import Dirichlet
+from klearning.models.mdp import MDP
+from klearning.trials.agent import Agent
 from klearning.worlds.deep_sea import deep_sea
 
 

@@ -11,7 +11,6 @@ from klearning.experiments.spec import Spec
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import Outcome, Result, sweep
 from klearning.figures.canvas import save
-from klearning.files import write_whole
 from klearning.papers.odonoghue2021 import (
     bayes_regret,
     figure1,
@@ -26,6 +25,7 @@ from klearning.papers.odonoghue2021 import (
 )
 from klearning.papers.odonoghue2021.claims import Claim, markdown
 from klearning.papers.odonoghue2021.protocols import PROTOCOLS, Protocol
+from klearning.storage.files import write_whole
 
 FIGURES = ("figure1", "figure2", "figure3", "figure4", "watching", "bayes_regret", "planning_cost")
 STUDIES = ("study", "misspecification", "knowledge")  # longer, and run only where they are asked for by name

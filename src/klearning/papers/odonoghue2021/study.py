@@ -13,14 +13,16 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.agents import PSRL, KLearning
-from klearning.beliefs import Beta, Dirichlet, Prior
-from klearning.compiled import Floats
+from klearning.arrays.types import Floats
+from klearning.beliefs.belief import Prior
+from klearning.beliefs.rewards import Beta
+from klearning.beliefs.transitions import Dirichlet
 from klearning.experiments.batch import Batch, Batched, geometric_points, get
 from klearning.experiments.spec import make_spec
 from klearning.experiments.store import Store
 from klearning.papers.odonoghue2021.claims import Claim
-from klearning.simulate import Agent
 from klearning.theory import regret_bound
+from klearning.trials.agent import Agent
 
 PRIOR = Prior(Beta(1.0, 1.0), Dirichlet(mass=1.0))
 NOISE = 0.5  # σ of a coin flip

@@ -1,0 +1,1 @@
+"""What everything is made of: types, the kernel decorator, sparse rows, layers, checks."""

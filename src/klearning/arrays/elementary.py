@@ -1,0 +1,76 @@
+"""exp on the negative half-line and log1p on the unit interval, in plain arithmetic.
+
+``math.exp`` in a loop is a call per element; a polynomial is something the compiler can do eight at
+a time. Both are good to a few units in the last place (tests/test_elementary.py) and take about a
+fifth of the time of the library calls (docs/performance.md).
+"""
+
+from math import factorial
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from klearning.arrays.compiled import kernel
+
+LOG2_E = 1.4426950408889634
+
+
+LN2_HIGH = 6.93147180369123816490e-01  # ln 2 in two parts, so that k·ln 2 is exact for small k
+
+
+LN2_LOW = 1.90821492927058770002e-10
+
+
+LN2 = 0.6931471805599453
+
+
+ROUND = 6755399441055744.0  # 1.5·2⁵²: adding it rounds to an integer, held in the low bits
+
+
+SMALLEST = -708.0  # below it exp is subnormal
+
+
+C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1.0 / factorial(i) for i in range(2, 14))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _bits(typing: Any, x: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.IntType(64))
+
+    return types.int64(types.float64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _from_bits(typing: Any, x: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.DoubleType())
+
+    return types.float64(types.int64), generate
+
+
+@kernel
+def exp_negative(x: float) -> float:
+    """exp(x) for x ≤ 0: x = k·ln 2 + r with |r| ≤ ln 2 / 2, then 2ᵏ · (Taylor of eʳ)."""
+    x = x if x > SMALLEST else SMALLEST
+    rounded = x * LOG2_E + ROUND
+    k = rounded - ROUND
+    r = (x - k * LN2_HIGH) - k * LN2_LOW
+    tail = C8 + r * (C9 + r * (C10 + r * (C11 + r * (C12 + r * C13))))
+    taylor = 1.0 + r * (1.0 + r * (C2 + r * (C3 + r * (C4 + r * (C5 + r * (C6 + r * (C7 + r * tail)))))))
+    return taylor * _from_bits((_bits(rounded) + 1023) << 52)
+
+
+@kernel
+def log1p_unit(x: float) -> float:
+    """log(1 + x) for 0 ≤ x ≤ 1, as 2·atanh; above √2 − 1 the argument is halved first."""
+    high = x > 0.41421356237309503
+    numerator = x - 1.0 if high else x
+    denominator = x + 3.0 if high else x + 2.0
+    s = numerator / denominator
+    z = s * s
+    tail = 1 / 11 + z * (1 / 13 + z * (1 / 15 + z * (1 / 17 + z * (1 / 19))))
+    series = 1 / 3 + z * (1 / 5 + z * (1 / 7 + z * (1 / 9 + z * tail)))
+    return (LN2 if high else 0.0) + 2.0 * (s + s * z * series)

@@ -1,0 +1,77 @@
+"""A belief as the kernels read it, and how an episode changes it."""
+
+from typing import NamedTuple
+
+from klearning.arrays.compiled import kernel
+from klearning.arrays.rows import Rows, add_weight, enlarge
+from klearning.arrays.types import Floats, Ints
+from klearning.beliefs.rewards import RewardPrior, reward_posterior
+from klearning.models.sweeps import Model
+
+
+class Episode(NamedTuple):
+    """One trajectory: a state, an action and a reward a step, and one state more where what came last is known.
+
+    States are numbered through all layers. What follows the last layer has a number only where layers share one table.
+    """
+
+    states: Ints
+    actions: Ints
+    rewards: Floats
+
+
+class Posterior(NamedTuple):
+    """A belief as the kernels read it: its statistics and what follows from them; axes (action, state)."""
+
+    model: Model  # posterior means
+    variance: Floats  # variance proxy of the mean rewards
+    visits: Floats  # infinitely many where an episode is over: nothing is left to learn
+    moves: Floats  # visits of which the next state is known
+    reward_sums: Floats
+    prior: RewardPrior
+    total: float  # prior mass Σα of a transition row
+    learns: bool  # whether transitions are learnt
+
+
+@kernel(inline=True)
+def derive(p: Posterior, a: int, s: int) -> None:
+    """Bring what follows from the statistics of (a, s) up to date."""
+    mean, variance = reward_posterior(p.prior, p.visits[a, s], p.reward_sums[a, s])
+    p.model.reward[a, s] = mean
+    p.variance[a, s] = variance
+    if p.learns:
+        weight = p.total + p.moves[a, s]
+        p.model.scale[a, s] = 1.0 / weight if weight > 0.0 else 0.0
+
+
+@kernel
+def derive_all(p: Posterior) -> None:
+    for a in range(p.visits.shape[0]):
+        for s in range(p.visits.shape[1]):
+            derive(p, a, s)
+
+
+@kernel
+def learn(p: Posterior, episode: Episode) -> Posterior:
+    """Condition on one episode. Changes the arrays it is given; the rows may have moved to new ones."""
+    m, rows = p.model, p.model.rows
+    for l in range(episode.actions.size):
+        a, s = episode.actions[l], episode.states[l] - m.layers[l] + m.table[l]
+        p.visits[a, s] += 1.0
+        p.reward_sums[a, s] += episode.rewards[l]
+        if p.learns and l + 1 < episode.states.size:
+            p.moves[a, s] += 1.0
+            successor = episode.states[l + 1] - m.layers[l + 1] + m.table[l + 1]
+            if not add_weight(rows, a, s, successor, 1.0):
+                rows = enlarge(rows, a, s)
+                add_weight(rows, a, s, successor, 1.0)
+        derive(p, a, s)
+    return with_rows(p, rows)
+
+
+@kernel(inline=True)
+def with_rows(p: Posterior, rows: Rows) -> Posterior:
+    """The same posterior, its rows moved."""
+    m = p.model
+    model = Model(m.layers, m.table, m.end, m.initial, m.reward, m.scale, m.mass, rows)
+    return Posterior(model, p.variance, p.visits, p.moves, p.reward_sums, p.prior, p.total, p.learns)

@@ -1,0 +1,1 @@
+"""bsuite's sweeps on our worlds."""

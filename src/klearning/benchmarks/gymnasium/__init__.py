@@ -1,0 +1,1 @@
+"""Gymnasium's small problems, and textbook Q-learning beside them."""

@@ -1,0 +1,1 @@
+"""An agent meets somebody's simulator, and our worlds as simulators."""

@@ -1,0 +1,385 @@
+"""Learner: any agent, step by step, in a simulator of the reader's own.
+
+    learner = Learner(KLearning(), env.observation_space, env.action_space, horizon=100)
+    action = learner.act(observation)
+    learner.observe(reward, next_observation, terminated, truncated)
+    learner.end_episode()
+
+Layers have one state more than there are observations: state 0 is where an episode is over. `terminated` leads there,
+which is a fact about the world. `truncated` does not: the episode was merely cut short, and what was seen until then
+is learnt from.
+"""
+
+import warnings
+from dataclasses import asdict
+from math import isfinite, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from klearning.agents import AGENTS
+from klearning.arrays import checks
+from klearning.arrays.compiled import announce_compilation
+from klearning.arrays.interrupts import uninterrupted
+from klearning.arrays.types import Arrays, Floats
+from klearning.beliefs.belief import Belief, Prior
+from klearning.beliefs.posterior import Episode
+from klearning.beliefs.rewards import Beta
+from klearning.environments.numbering import Numbering
+from klearning.storage.codec import prior_arrays, prior_from_json, prior_to_json, space_from_json, space_to_json
+from klearning.storage.learner_file import read_archive, write_archive
+from klearning.storage.trees import leaf_names, put_together_by_name, take_apart, widen
+from klearning.trials.agent import Stepwise
+from klearning.trials.streams import streams
+from klearning.trials.task import Streams, draw_action
+
+END = 0  # the state of every layer in which an episode is over
+
+
+FAR = 6.0  # a reward this many standard deviations from a Gaussian prior's mean is worth a warning
+
+
+WAYS = ("greedy", "soft")
+
+
+class PriorWarning(UserWarning):
+    """What was seen is hardly possible under the prior."""
+
+
+class Learner:
+    """An agent that learns in a simulator. Episodes have at most ``horizon`` steps.
+
+    The ``prior`` is stationary unless one says otherwise: what is seen at one step is known of all. Observations are
+    numbered as they come, so that how many there are need not be known, and none that never comes costs anything;
+    without ``discover`` all points of the space are there from the beginning.
+    """
+
+    def __init__(
+        self,
+        agent: Stepwise,
+        observation_space: Space[Any],
+        action_space: Space[Any],
+        horizon: int,
+        *,
+        prior: Prior | None = None,
+        seed: int = 0,
+        discover: bool = True,
+    ) -> None:
+        if isinstance(agent, type):
+            raise ValueError(f"agent={agent!r} is a class: give an agent, {agent.__name__}()")
+        for method in ("plan", "update", "exploit"):
+            if not hasattr(agent, method):
+                raise ValueError(f"agent={agent!r} has no method {method!r}: it cannot learn step by step")
+        self.agent, self.horizon, self.seed = agent, checks.whole("horizon", horizon), checks.whole("seed", seed, 0)
+        self.prior = Prior(stationary=True) if prior is None else prior
+        self.observations = Numbering("observation", observation_space, discover)
+        self.actions = Numbering("action", action_space, discover=False)
+        if self.observations.discovers and prior_arrays(self.prior):
+            raise ValueError(
+                "discover=True with a prior of known transitions, or with a support: they need the number of states, "
+                "give discover=False or leave them out"
+            )
+        # actions, the agent's rewards and rows, predictions
+        self.streams = streams(seed, "learner", type(agent).__name__, uses=4)
+        self.episode = 0  # episodes finished
+        self._warned = False  # that rewards are far from the prior
+        self.returns: list[float] = []
+        self.said = np.zeros(len(agent.diagnostics))
+        self.starts = np.zeros(1 + (1 if self.observations.discovers else self.observations.count))
+        announce_compilation()
+        self.memory: Any = self._fresh_memory()
+        self._new_episode()
+
+    def _belief(self) -> Belief:
+        """Before anything was seen, in layers as wide as they are now."""
+        width = len(self.starts)
+        uniform = np.full(width, 1.0 / width)
+        return Belief.empty(self.prior, [width] * self.horizon, self.actions.count, uniform, END)
+
+    def _fresh_memory(self) -> Any:
+        """The agent's, with an even policy wherever it has yet to plan one."""
+        memory = self.agent.begin(self._belief())
+        memory.policy[:, ~memory.policy.any(axis=0)] = 1.0 / self.actions.count
+        return memory
+
+    def _new_episode(self) -> None:
+        self.step = 0
+        self.over = False  # nothing more can happen in this episode
+        self._waiting = False  # for what an action leads to
+        self._states, self._chosen = np.zeros(self.horizon + 1, np.int64), np.zeros(self.horizon, np.int64)
+        self._rewards = np.zeros(self.horizon)
+        self._uniforms: list[float] = []
+        self._best: Floats | None = None
+        self._before: Any = None  # the episode: what `abandon_episode` goes back to
+        self._check_reward = self._check_coin if isinstance(self.prior.reward, Beta) else self._check_gaussian
+
+    @property
+    def policy(self) -> Floats:
+        """π_l(a|s) of this episode as (horizon, states, actions); state 0 is the end, others are numbered from 1."""
+        table: Floats = self.memory.policy
+        return table.T.reshape(self.horizon, -1, self.actions.count)
+
+    def by_point(self, policy: Floats) -> Floats:
+        """A policy (A, S) with its states renumbered: END, then all points of the observation space in order.
+
+        This is how `MDP.from_gymnasium` numbers them. Points that were never met have the policy of such.
+        """
+        if not self.observations.discovers:
+            return policy
+        width = len(self.starts)
+        columns = np.full(1 + self.observations.points, width - 1)
+        columns[END] = END
+        for key, k in self.observations.known.items():
+            columns[1 + self.observations.mixed(key)] = 1 + k
+        layered = policy.reshape(self.actions.count, self.horizon, width)
+        return np.ascontiguousarray(layered[:, :, columns].reshape(self.actions.count, -1))
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """What the agent said of this episode's plan."""
+        return dict(zip(self.agent.diagnostics, self.said.tolist(), strict=True))
+
+    def act(self, observation: Any) -> Any:
+        """The action for an observation, drawn from this episode's policy."""
+        if self._waiting or self.over:
+            raise RuntimeError(self._misuse("act"))
+        if self.step == 0:  # an episode begins, and is planned for, whole or not at all
+            with uninterrupted:
+                return self._act(observation)
+        return self._act(observation)
+
+    def _act(self, observation: Any) -> Any:
+        l, met = self.step, self.observations.count
+        s = self.observations.number(observation) + 1
+        if l == 0:
+            self._begin(s, met)
+        elif s != self._states[l]:
+            self.observations.forget(met)
+            raise ValueError(f"observation={observation!r} is not the one that observe() was given last: pass that one")
+        width = len(self.starts)
+        column = l * width + (s if s < width else width - 1)  # the last is for new ones
+        a = draw_action(self.memory.policy, column, self._uniforms[l])
+        self._chosen[l], self._waiting = a, True
+        return self.actions.point(a)
+
+    def _begin(self, s: int, met: int) -> None:
+        """The first state of an episode is known: count it, and plan."""
+        states = [stream.bit_generator.state for stream in self.streams[:3]]
+        self._before = self.memory, states, met, self.starts.copy()
+        self.starts[s] += 1.0
+        self._set_starts()
+        self._states[0] = s
+        self._uniforms = self.streams[0].random(self.horizon).tolist()
+        self.memory = self.agent.plan(self.memory, Streams(*self.streams[1:3]), self.episode, self.said)
+
+    def _set_starts(self) -> None:
+        """ρ is how often each state was the first so far."""
+        posterior = getattr(getattr(self.memory, "planning", self.memory), "posterior", None)
+        if posterior is not None:
+            total = self.starts.sum()
+            posterior.model.initial[:] = self.starts / total if total > 0.0 else 1.0 / len(self.starts)
+
+    def observe(
+        self,
+        reward: float,
+        observation: Any,
+        terminated: bool = False,
+        truncated: bool = False,
+        action: Any = None,
+    ) -> None:
+        """What the last action led to. ``action`` is what was done, where that is not what `act` said."""
+        if not self._waiting:
+            raise RuntimeError(self._misuse("observe"))
+        l = self.step
+        try:
+            r = float(reward)
+        except (TypeError, ValueError):
+            raise ValueError(f"reward={reward!r} of step {l} is not a number: give a float") from None
+        if not isfinite(r):
+            raise ValueError(f"reward={reward!r} of step {l} is not finite: fix the simulator, or clip its rewards")
+        self._check_reward(r)
+        a = None if action is None else self.actions.number(action)
+        s = END if terminated else self.observations.number(observation) + 1
+        self._rewards[l] = r
+        if a is not None:
+            self._chosen[l] = a
+        self.step = l = l + 1
+        self._states[l] = s
+        self._waiting = False
+        self.over = terminated or truncated or l == self.horizon
+
+    def end_episode(self) -> None:
+        """Learn from the episode, however it ended. Does nothing where none has begun."""
+        if self._waiting:
+            raise RuntimeError(self._misuse("end_episode"))
+        if self.step > 0:
+            with uninterrupted:  # learnt from once, or not at all
+                self._learn()
+
+    def _learn(self) -> None:
+        k = self.step
+        self._make_room()
+        # the state behind the last layer is known, but of use only where layers share one table
+        seen = k + 1 if k < self.horizon or self.prior.stationary else k
+        numbers = self._states[:seen] + np.arange(seen) * len(self.starts)
+        episode = Episode(numbers, self._chosen[:k], self._rewards[:k])
+        self.memory = self.agent.update(self.memory, episode, self.episode)
+        self.returns.append(float(self._rewards[:k].sum()))
+        self.episode += 1
+        self._new_episode()
+
+    def abandon_episode(self) -> None:
+        """Forget the episode under way, as if it had not begun: where the simulator failed, or was interrupted.
+
+        A learner that was loaded in the middle of one forgets what was seen, but not that it had begun.
+        """
+        with uninterrupted:
+            if self._before is not None:
+                self.memory, states, met, self.starts = self._before
+                for stream, state in zip(self.streams, states, strict=False):
+                    stream.bit_generator.state = state
+                self.observations.forget(met)
+                self._set_starts()
+            self._new_episode()
+
+    def _make_room(self) -> None:
+        """Wider tables where new states were met, with room for just one that is yet to come.
+
+        No more than one: a prior spread over many states that nobody has met would be optimistic about all of them.
+        """
+        before, after = len(self.starts), self.observations.count + 2
+        if not self.observations.discovers or after <= before:
+            return
+        self.starts = np.concatenate([self.starts, np.zeros(after - before)])
+        self.memory = widen(self.memory, self._fresh_memory(), before, after)
+        self._set_starts()
+
+    def predict(self, observation: Any, step: int = 0, how: str = "greedy") -> Any:
+        """The action for an observation, in deployment: nothing is learnt and the episode under way is left alone.
+
+        "greedy" is best on average over what is believed so far, with no exploration; "soft" draws from the policy
+        that explores. ``step`` counts from 0; the horizon matters little far from its end.
+        """
+        checks.choice("how", how, WAYS)
+        l = checks.whole("step", step, 0)
+        if l >= self.horizon:
+            raise ValueError(f"step={step} is not below the horizon of {self.horizon}: give a smaller one")
+        width = len(self.starts)
+        s = self.observations.number(observation) + 1 if self.observations.knows(observation) else width
+        s = l * width + min(s, width - 1)  # the last is for those never met
+        if how == "soft":
+            a = draw_action(self.memory.policy, s, self.streams[3].random())
+        else:
+            if self._best is None:
+                self._best = self.agent.exploit(self.memory)
+            a = int(self._best[:, s].argmax())
+        return self.actions.point(a)
+
+    def _check_coin(self, r: float) -> None:
+        if not 0.0 <= r <= 1.0:
+            raise ValueError(
+                f"reward={r!r} is outside [0, 1], the range of the prior {self.prior.reward}: "
+                "scale the rewards, or use a Gaussian prior"
+            )
+
+    def _check_gaussian(self, r: float) -> None:
+        g: Any = self.prior.reward
+        if abs(r - g.mean) > FAR * sqrt(g.sd**2 + g.noise**2) and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"reward={r!r} is more than {FAR:g} standard deviations from the mean of the prior {g}: "
+                "give a prior with a larger sd, or scale the rewards",
+                PriorWarning,
+                stacklevel=3,
+            )
+
+    def _misuse(self, called: str) -> str:
+        if self._waiting:
+            return f"{called}() before observe(): say first what the last action led to"
+        if self.over:
+            return f"{called}() after the episode's end at step {self.step}: call end_episode() first"
+        return f"{called}() before act(): ask for an action first"
+
+    @property
+    def under_way(self) -> bool:
+        """Whether an episode has begun that `end_episode` has not ended."""
+        return self._waiting or self.step > 0
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file; `kl.load` goes on from there, bit for bit."""
+        if type(self.agent).__name__ not in AGENTS:
+            raise ValueError(f"agent={self.agent!r} is none of klearning's own: only those can be saved")
+        write_archive(Path(path), self._settings(), self._arrays())
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "agent": {"name": type(self.agent).__name__, **asdict(self.agent)},  # type: ignore[call-overload]
+            "observation_space": space_to_json(self.observations.space),
+            "action_space": space_to_json(self.actions.space),
+            "discover": self.observations.discovers,
+            "horizon": self.horizon,
+            "seed": self.seed,
+            "prior": prior_to_json(self.prior),
+            "episode": self.episode,
+            "step": self.step,
+            "over": bool(self.over),
+            "waiting": self._waiting,
+            "streams": [stream.bit_generator.state for stream in self.streams],
+        }
+
+    def _arrays(self) -> Arrays:
+        l, known = self.step, list(self.observations.known)
+        return {
+            **dict(zip(leaf_names(self.memory), take_apart(self.memory), strict=True)),
+            "starts": self.starts,
+            "said": self.said,
+            "returns": np.array(self.returns, np.float64),
+            "states": self._states[: l + 1],
+            "chosen": self._chosen[: l + 1],
+            "rewards": self._rewards[:l],
+            "uniforms": np.array(self._uniforms, np.float64),
+            "observations": np.array(known, np.int64).reshape(len(known), len(self.observations.sizes)),
+            **prior_arrays(self.prior),
+        }
+
+    def _restore(self, settings: dict[str, Any], arrays: Arrays) -> None:
+        """What `_settings` and `_arrays` hold beyond what a learner is made with."""
+        l = settings["step"]
+        self.observations.remember(arrays["observations"].tolist())
+        if not self.observations.discovers and arrays["starts"].shape != self.starts.shape:
+            raise ValueError(f"starts has shape {arrays['starts'].shape}, not {self.starts.shape}")
+        self.starts = arrays["starts"]
+        self.memory = put_together_by_name(self.agent.begin(self._belief()), arrays)
+        self.episode, self.step, self.over = settings["episode"], l, settings["over"]
+        self._waiting, self.said = settings["waiting"], arrays["said"]
+        self.returns, self._uniforms = arrays["returns"].tolist(), arrays["uniforms"].tolist()
+        self._states[: l + 1], self._chosen[: l + 1] = arrays["states"], arrays["chosen"]
+        self._rewards[:l] = arrays["rewards"]
+        for stream, state in zip(self.streams, settings["streams"], strict=True):
+            stream.bit_generator.state = state
+
+    def __repr__(self) -> str:
+        return f"Learner({self.agent!r}, horizon={self.horizon}, episodes={self.episode})"
+
+
+def load(path: str | Path) -> Learner:
+    """A saved learner, to go on where it was."""
+    path = Path(path)
+    settings, arrays = read_archive(path)
+    try:
+        agent = dict(settings["agent"])
+        learner = Learner(
+            AGENTS[checks.choice("agent", agent.pop("name"), AGENTS)](**agent),
+            space_from_json(settings["observation_space"]),
+            space_from_json(settings["action_space"]),
+            settings["horizon"],
+            prior=prior_from_json(settings["prior"], arrays),
+            seed=settings["seed"],
+            discover=settings["discover"],
+        )
+        learner._restore(settings, arrays)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is not what this version of klearning writes: {error}") from None
+    return learner

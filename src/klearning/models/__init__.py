@@ -1,0 +1,1 @@
+"""An MDP and the sweeps over one."""

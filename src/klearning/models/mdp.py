@@ -1,0 +1,223 @@
+"""MDP: the tuple {S, A, R, P, L, ρ}, with states numbered through all layers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from klearning.arrays import checks
+from klearning.arrays.compiled import announce_compilation
+from klearning.arrays.layers import by_layer, from_layers, offsets
+from klearning.arrays.rows import (
+    Entries,
+    Rows,
+    dense_entries,
+    rows_to_layers,
+    tiled_rows,
+    transition_rows,
+)
+from klearning.arrays.types import Floats, Ints, Layers
+from klearning.models.sweeps import Model, all_action_values, greedy, hard_sweep, occupancy_sweep, policy_sweep
+from klearning.models.tabular import END, read_horizon, read_name, read_table
+
+
+@dataclass(frozen=True, eq=False)
+class MDP:
+    """A finite-horizon MDP.
+
+    ``noise`` is the standard deviation of Gaussian reward noise, or ``"bernoulli"`` where a reward is
+    a coin flip. ``goal`` names the (state, action) that counts as reaching the goal, where there is one, and ``end``
+    the state of every layer, counted from its first, in which an episode is over: agents know that it pays nothing.
+    """
+
+    layers: Ints
+    reward: Floats  # (A, S) means, the kernels' order; `rewards` gives (S_l, A)
+    rows: Rows
+    initial: Floats
+    noise: float | str = 0.0
+    goal: tuple[int, int] | None = None
+    name: str = "mdp"
+    end: int | None = None
+
+    @classmethod
+    def from_layers(
+        cls,
+        rewards: Sequence[ArrayLike],
+        transitions: Sequence[ArrayLike],
+        initial: ArrayLike,
+        noise: float | str = 0.0,
+        *,
+        goal: tuple[int, int] | None = None,
+        name: str = "mdp",
+    ) -> "MDP":
+        """From lists per layer: rewards (S_l, A), transitions (S_l, A, S_{l+1}) for l < L, initial (S_1,)."""
+        if not isinstance(rewards, Sequence | np.ndarray) or len(rewards) == 0:
+            raise ValueError("rewards is empty: give one (S_l, A) array per layer, horizon at least 1")
+        first = checks.array("rewards[0]", rewards[0], (None, None))
+        actions = first.shape[1]
+        blocks = [checks.array(f"rewards[{l}]", r, (None, actions)) for l, r in enumerate(rewards)]
+        widths = [b.shape[0] for b in blocks]
+        if actions == 0 or 0 in widths:
+            raise ValueError("rewards has a layer without states or actions: every layer needs at least one of each")
+        layers = offsets(widths)
+        rows = transition_rows("transitions", transitions, layers, actions)
+        start = checks.distributions("initial", initial, (widths[0],))
+        reward = np.ascontiguousarray(np.concatenate(blocks).T)
+        return cls(layers, reward, rows, start, _check_noise(noise, reward), _check_goal(goal, reward), name)
+
+    @classmethod
+    def from_stationary(
+        cls,
+        rewards: ArrayLike,
+        transitions: ArrayLike,
+        initial: ArrayLike,
+        horizon: int,
+        noise: float | str = 0.0,
+        *,
+        name: str = "mdp",
+    ) -> "MDP":
+        """From one model for all steps: rewards (S, A), transitions (S, A, S), initial (S,), and a horizon."""
+        horizon = checks.whole("horizon", horizon)
+        r = checks.array("rewards", rewards, (None, None))
+        states, actions = r.shape
+        if r.size == 0:
+            raise ValueError(f"rewards has shape {r.shape}: give at least one state and one action")
+        p = checks.distributions("transitions", transitions, (states, actions, states))
+        start = checks.distributions("initial", initial, (states,))
+        return cls._tiled(r, dense_entries(p), start, horizon, noise, name)
+
+    @classmethod
+    def from_gymnasium(
+        cls,
+        env: Any,
+        horizon: int | None = None,
+        *,
+        initial: ArrayLike | None = None,
+        noise: float | str = 0.0,
+        name: str | None = None,
+    ) -> "MDP":
+        """From an environment that holds its model, ``env.unwrapped.P``, as Gymnasium's FrozenLake or Taxi do.
+
+        Every layer has one state more than the environment: index 0 is END, where terminated transitions
+        lead, and state i of the environment is index i + 1. Rewards are means over the outcomes of (s, a);
+        what is lost of a reward that depends on the next state is its spread. ``horizon`` defaults to the
+        environment's time limit, ``initial`` to its ``initial_state_distrib``.
+        """
+        steps = read_horizon(env, horizon)
+        table = read_table(env, initial)
+        mdp = cls._tiled(table.reward, table.entries, table.initial, steps, noise, name or read_name(env))
+        return replace(mdp, end=END)
+
+    @classmethod
+    def _tiled(
+        cls, rewards: Floats, entries: Entries, initial: Floats, horizon: int, noise: float | str, name: str
+    ) -> "MDP":
+        """The same (S, A) rewards and transitions in every layer."""
+        states, actions = rewards.shape
+        reward = np.ascontiguousarray(np.tile(rewards.T, horizon))
+        rows = tiled_rows(entries, states, actions, horizon)
+        layers = offsets([states] * horizon)
+        return cls(layers, reward, rows, initial, _check_noise(noise, reward), None, name)
+
+    @property
+    def horizon(self) -> int:
+        """L."""
+        return len(self.layers) - 1
+
+    @property
+    def states(self) -> int:
+        """S, over all layers."""
+        return int(self.layers[-1])
+
+    @property
+    def actions(self) -> int:
+        """A."""
+        return self.reward.shape[0]
+
+    @property
+    def widths(self) -> list[int]:
+        """|S_l| of each layer."""
+        return [int(n) for n in np.diff(self.layers)]
+
+    @property
+    def rewards(self) -> Layers:
+        """Mean rewards (S_l, A)."""
+        return by_layer(self.reward.copy(), self.layers)
+
+    @property
+    def transitions(self) -> Layers:
+        """Transition probabilities (S_l, A, S_{l+1}), l < L, as dense arrays."""
+        return rows_to_layers(self.rows, self.layers)
+
+    @property
+    def model(self) -> Model:
+        """What the sweeps read."""
+        ones = np.ones_like(self.reward)
+        return Model(self.layers, self.layers, -1, self.initial, self.reward, ones, 0.0, self.rows)
+
+    def value(self, policy: Floats) -> float:
+        """E_ρ V_1 of a policy given as the kernels have it, (A, S): `evaluate` without all that follows from it."""
+        return policy_sweep(self.model, self.reward, policy, np.zeros(self.states), np.zeros(max(self.widths)))
+
+    def __repr__(self) -> str:
+        return f"MDP({self.name!r}, horizon={self.horizon}, states={self.states}, actions={self.actions})"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Exact values of a policy: ``value`` is E_ρ V_1, the rest one array a layer."""
+
+    value: float
+    values: Layers
+    q_values: Layers
+    policy: Layers
+    occupancy: Layers
+
+
+def optimal_value(mdp: MDP) -> float:
+    """E_ρ V*_1: `optimal` without all that follows from it."""
+    return hard_sweep(mdp.model, mdp.reward, np.zeros_like(mdp.reward), np.zeros(mdp.states))
+
+
+def optimal(mdp: MDP) -> Solution:
+    """Q*, V* (e-bellman_q) and an optimal policy, uniform over ties."""
+    announce_compilation()
+    Q, V = np.zeros_like(mdp.reward), np.zeros(mdp.states)
+    value = hard_sweep(mdp.model, mdp.reward, Q, V)
+    policy = np.zeros_like(Q)
+    greedy(Q, policy)
+    return _solution(mdp, value, V, Q, policy)
+
+
+def evaluate(mdp: MDP, policy: Any) -> Solution:
+    """Q^π and V^π (e-bell-pol) of a policy given as (S_l, A) arrays or one (S, A) table."""
+    announce_compilation()
+    table = from_layers("policy", policy, mdp.layers, mdp.actions, checks.distributions)
+    V = np.zeros(mdp.states)
+    value = policy_sweep(mdp.model, mdp.reward, table, V, np.zeros(max(mdp.widths)))
+    Q = np.zeros_like(mdp.reward)
+    all_action_values(mdp.model, mdp.reward, V, Q)
+    return _solution(mdp, value, V, Q, table)
+
+
+def _solution(mdp: MDP, value: float, V: Floats, Q: Floats, policy: Floats) -> Solution:
+    occupancy = np.zeros_like(policy)
+    occupancy_sweep(mdp.model, policy, occupancy)
+    return Solution(value, *(by_layer(x, mdp.layers) for x in (V, Q, policy, occupancy)))
+
+
+def _check_noise(noise: float | str, reward: Floats) -> float | str:
+    if not isinstance(noise, str):
+        return checks.number("noise", noise, 0.0)
+    checks.choice("noise", noise, ["bernoulli"])
+    if reward.min() < 0.0 or reward.max() > 1.0:
+        raise ValueError("noise='bernoulli' with rewards outside [0, 1]: mean rewards must be probabilities")
+    return noise
+
+
+def _check_goal(goal: tuple[int, int] | None, reward: Floats) -> tuple[int, int] | None:
+    if goal is not None and not (0 <= goal[0] < reward.shape[1] and 0 <= goal[1] < reward.shape[0]):
+        raise ValueError(f"goal={goal!r} is no (state, action): give indices below {reward.T.shape}")
+    return goal

@@ -1,0 +1,1 @@
+"""From a belief to a plan."""

@@ -1,0 +1,1 @@
+"""Bytes: files that are whole, memories taken apart, things as plain data."""

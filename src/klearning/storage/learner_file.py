@@ -1,0 +1,90 @@
+"""A learner's file: an archive of arrays (npz) with one member of JSON. Loading it executes nothing.
+
+The JSON says what the file is, which version wrote it, all settings and the state of every random stream; the arrays
+are the agent's memory and the episode under way. The JSON holds the SHA-256 of all the rest. A later version of
+klearning reads files of every earlier one; a file of a later one is an error that says so.
+"""
+
+import hashlib
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from klearning.arrays.types import Arrays
+from klearning.storage.files import EPOCH, arrays_to_bytes, write_whole
+from klearning.version import __version__
+
+FORMAT = "klearning learner"
+
+
+VERSION = 1
+
+
+HEADER = "learner.json"
+
+
+def write_archive(path: Path, settings: Mapping[str, Any], arrays: Arrays) -> None:
+    """Write a learner to ``path``, or leave what is there as it was."""
+    plain = json.loads(json.dumps(settings, default=lambda number: number.item()))  # people write settings in NumPy too
+    header = {"format": FORMAT, "version": VERSION, "klearning": __version__, **plain}
+    header["checksum"] = _checksum(header, arrays)
+    buffer = io.BytesIO(arrays_to_bytes(arrays))
+    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo(HEADER, EPOCH), json.dumps(header, indent=1))
+    try:
+        write_whole(path, buffer.getvalue())
+    except OSError as error:
+        raise OSError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def read_archive(path: Path) -> tuple[dict[str, Any], Arrays]:
+    """Settings and arrays of a file that is whole, and not of a later version."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {error.strerror or error}") from None
+    header, arrays = _parse(path, data)
+    if header.get("format") != FORMAT:
+        raise ValueError(f"{path} holds no learner: save one with learner.save(path)")
+    if not isinstance(header.get("version"), int) or header["version"] > VERSION:
+        raise ValueError(
+            f"{path} was written by klearning {header.get('klearning')} in version {header.get('version')} of the "
+            f"format; this is {__version__}, which reads up to {VERSION}: upgrade klearning"
+        )
+    if header.pop("checksum", None) != _checksum(header, arrays):
+        raise ValueError(f"{path} is damaged, its checksum is wrong: use another copy")
+    return header, arrays
+
+
+def _parse(path: Path, data: bytes) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays; only plain arrays are read, so that nothing can be executed."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            header = json.loads(archive.read(HEADER))
+            arrays = {
+                name.removesuffix(".npy"): np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
+                for name in archive.namelist()
+                if name != HEADER
+            }
+    except KeyError:
+        raise ValueError(f"{path} holds no learner: save one with learner.save(path)") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError):
+        raise ValueError(f"{path} is no archive of a learner, or not a whole one: use another copy") from None
+    if not isinstance(header, dict):
+        raise ValueError(f"{path} holds no learner: save one with learner.save(path)")
+    return header, arrays
+
+
+def _checksum(header: Mapping[str, Any], arrays: Arrays) -> str:
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""An agent meets a world of ours."""

@@ -1,0 +1,131 @@
+"""`run`: an agent in a world, once for every seed."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from klearning.arrays import checks
+from klearning.arrays.compiled import announce_compilation
+from klearning.arrays.types import Flags, Floats
+from klearning.beliefs.belief import Belief, Prior
+from klearning.models.mdp import MDP, optimal
+from klearning.trials import regret
+from klearning.trials.agent import Agent
+from klearning.trials.task import CHUNK_SECONDS, Log
+from klearning.trials.trial import new_task
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """All that a batch of seeds produced; arrays are (seeds, episodes), or one number a seed."""
+
+    agent: Agent
+    world: MDP
+    prior: Prior
+    seeds: tuple[int, ...]
+    optimal_value: float
+    values: Floats  # exact value of the policy of every episode
+    returns: Floats  # what was collected
+    hits: Flags  # whether the goal was reached
+    visits: Floats  # (seeds, S, A), over all episodes
+    diagnostics: dict[str, Floats]  # what the agent says of every episode
+    seconds: float
+
+    @property
+    def regret(self) -> Floats:
+        """Exact cumulative regret."""
+        return regret.cumulative_regret(self.optimal_value, self.values)
+
+    @property
+    def first_hit(self) -> Floats:
+        """First episode that reached the goal; nan where none did."""
+        return regret.first_hit(self.hits)
+
+    @property
+    def solved(self) -> Floats:
+        """First episode by which 10% of the episodes so far reached the goal; nan where none."""
+        return regret.time_to_solve(self.hits)
+
+
+def run(
+    agent: Agent,
+    world: MDP,
+    *,
+    prior: Prior | None = None,
+    episodes: int = 1000,
+    seeds: int | Sequence[int] = 5,
+    threads: int | None = None,
+    evaluate_every: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> Runs:
+    """Let an agent learn in a world, once for every seed, in parallel.
+
+    ``seeds`` is how many or which; results depend on nothing else. The policy's exact value is computed
+    every ``evaluate_every`` episodes and carried over in between. ``progress`` is called from time to
+    time with the number of episodes just finished.
+    """
+    if not isinstance(world, MDP):
+        raise ValueError(f"world={world!r} is not an MDP: give one, for example deep_sea(10)")
+    episodes = checks.whole("episodes", episodes)
+    numbers = _seed_list(seeds)
+    every = checks.whole("evaluate_every", evaluate_every)
+    workers = checks.whole("threads", threads if threads is not None else os.cpu_count() or 1)
+    knows = prior if prior is not None else Prior()
+    belief = Belief.empty(knows, world.widths, world.actions, world.initial, world.end)
+    announce_compilation()
+    best = optimal(world).value
+    agent.advance(agent.begin(belief), new_task(agent, world, 1, numbers[0]), 0, 1)  # compiles, once, before the clock
+    stop = threading.Event()
+    began = time.perf_counter()
+
+    def one(seed: int) -> Log:
+        task = new_task(agent, world, episodes, seed, every)
+        memory, done, count = agent.begin(belief), 0, 1
+        while done < episodes and not stop.is_set():
+            count = min(count, episodes - done)
+            start = time.perf_counter()
+            memory = agent.advance(memory, task, done, count)
+            done += count
+            if progress is not None:
+                progress(count)
+            if time.perf_counter() - start < CHUNK_SECONDS / 2:
+                count *= 2
+        return task.log
+
+    with ThreadPoolExecutor(min(workers, len(numbers))) as pool:
+        futures = [pool.submit(one, seed) for seed in numbers]
+        try:
+            logs = [future.result() for future in futures]
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    talk = np.stack([log.diagnostics for log in logs], axis=1)
+    return Runs(
+        agent=agent,
+        world=world,
+        prior=knows,
+        seeds=numbers,
+        optimal_value=best,
+        values=np.stack([log.values for log in logs]),
+        returns=np.stack([log.returns for log in logs]),
+        hits=np.stack([log.hits for log in logs]),
+        visits=np.stack([log.visits.T for log in logs]),
+        diagnostics=dict(zip(agent.diagnostics, talk, strict=True)),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _seed_list(seeds: int | Sequence[int]) -> tuple[int, ...]:
+    if isinstance(seeds, Sequence | np.ndarray | range) and not isinstance(seeds, str):
+        numbers = tuple(checks.whole(f"seeds[{i}]", s, 0) for i, s in enumerate(seeds))
+    else:
+        numbers = tuple(range(checks.whole("seeds", seeds)))
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise ValueError(f"seeds={seeds!r} is empty or has repeats: give how many, or distinct numbers")
+    return numbers

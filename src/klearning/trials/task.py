@@ -1,0 +1,130 @@
+"""Where an agent meets a world: policy → one episode → update, thousands of times a second.
+
+This is the only module that sees both. An agent's loop (see agents/) asks `play` for each episode: it
+walks the policy through the world, writes the trajectory into a buffer, and logs the policy's exact
+value, the return and whether the goal was reached. Neither side knows that it is watched.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from klearning.arrays.compiled import kernel
+from klearning.arrays.rows import Rows
+from klearning.arrays.types import Flags, Floats
+from klearning.beliefs.posterior import Episode
+from klearning.models.sweeps import Model, policy_sweep
+
+CHUNK_SECONDS = 0.1  # about how long a kernel runs before Python may show progress or stop
+
+
+class World(NamedTuple):
+    """An MDP as `play` reads it."""
+
+    model: Model
+    noise: float
+    bernoulli: bool
+    goal_state: int
+    goal_action: int
+    end: int  # the state of every layer where an episode is over, or -1
+
+
+class Log(NamedTuple):
+    """What is kept of every episode."""
+
+    values: Floats
+    returns: Floats
+    hits: Flags
+    visits: Floats  # (A, S), over all episodes
+    diagnostics: Floats  # (names, episodes), whatever the agent has to say
+
+
+class Task(NamedTuple):
+    """A world, the buffers an episode needs, and the streams of randomness, one a use."""
+
+    world: World
+    log: Log
+    episode: Episode
+    evaluate_every: int
+    V: Floats
+    scratch: Floats
+    world_stream: np.random.Generator
+    action_stream: np.random.Generator
+    reward_stream: np.random.Generator  # for agents that sample rewards
+    row_stream: np.random.Generator  # for agents that sample transitions
+
+
+@kernel
+def play(task: Task, policy: Floats, t: int) -> None:
+    """Episode t = 0, 1, …: evaluate the policy, follow it once, write the trajectory into ``task.episode``."""
+    world, log, episode = task.world, task.log, task.episode
+    model, nature = world.model, task.world_stream
+    if t % task.evaluate_every == 0:
+        log.values[t] = policy_sweep(model, model.reward, policy, task.V, task.scratch)
+    else:
+        log.values[t] = log.values[t - 1]
+    total, hit = 0.0, False
+    s = draw_start(model.initial, nature)
+    for l in range(model.layers.size - 1):
+        a = draw_action(policy, s, task.action_stream.random())
+        r = model.reward[a, s]
+        if s - model.layers[l] == world.end:
+            r = 0.0
+        elif world.bernoulli:
+            r = 1.0 if nature.random() < r else 0.0
+        elif world.noise > 0.0:
+            r += world.noise * nature.standard_normal()
+        episode.states[l], episode.actions[l], episode.rewards[l] = s, a, r
+        log.visits[a, s] += 1.0
+        total += r
+        hit = hit or (s == world.goal_state and a == world.goal_action)
+        if l + 2 < model.layers.size:
+            s = next_state(model.rows, a, s, nature)
+    log.returns[t] = total
+    log.hits[t] = hit
+
+
+@kernel(inline=True)
+def draw_action(policy: Floats, s: int, u: float) -> int:
+    """The action that a uniform u in [0, 1) falls on in state s."""
+    last = 0
+    for a in range(policy.shape[0]):
+        if policy[a, s] > 0.0:
+            last = a
+            u -= policy[a, s]
+            if u < 0.0:
+                break
+    return last
+
+
+@kernel(inline=True)
+def draw_start(initial: Floats, rng: np.random.Generator) -> int:
+    """A state of the first layer."""
+    last, u = 0, rng.random()
+    for s in range(initial.size):
+        if initial[s] > 0.0:
+            last = s
+            u -= initial[s]
+            if u < 0.0:
+                break
+    return last
+
+
+@kernel(inline=True)
+def next_state(rows: Rows, a: int, s: int, rng: np.random.Generator) -> int:
+    """A successor of (a, s); no randomness is spent where there is but one."""
+    e = rows.start[a, s]
+    end = e + rows.length[a, s] - 1
+    if e < end:
+        u = rng.random() - rows.weight[e]
+        while u >= 0.0 and e < end:
+            e += 1
+            u -= rows.weight[e]
+    return rows.succ[e]
+
+
+class Streams(NamedTuple):
+    """Randomness for agents that plan with some."""
+
+    reward: np.random.Generator
+    row: np.random.Generator

@@ -1,0 +1,391 @@
+"""The report as a file: whole, small, safe, the same twice, from any store. `test_report_browser` looks at it."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from klearning.experiments.spec import Spec, make_spec, sweep_from_toml
+from klearning.experiments.statistics import mean_interval, median_time
+from klearning.experiments.store import Store
+from klearning.experiments.sweep import sweep
+from klearning.papers.odonoghue2021 import reproduce
+from klearning.report import LIMIT, as_json, build, commands, films, gather, paper, sections, write
+from klearning.report.gather import Trial, together
+from klearning.report.markup import element, number, safe
+from klearning.report.settings import sweep_file
+from tests.cli.test_cli import klearning
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'`"
+TINY = reproduce.Extent(
+    seeds=2, cap=60, depths={"text": (4, 5), "printed": (4,)}, worlds=3, episodes=40, left_out=False, command="a test"
+)
+SEA = {"name": "deep_sea", "depth": 4}
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("report") / "store")
+    assert not reproduce.run(TINY, store).failed
+    return store
+
+
+@pytest.fixture(scope="module")
+def page(filled):
+    return build(gather(filled))
+
+
+def own(path, **changes):
+    """A small store of somebody's own."""
+    store = Store(path)
+    specs = [
+        make_spec(world, {"name": agent}, episodes=30, seed=seed, snapshots=(1, 5, 30), **changes)
+        for world in (SEA, {"name": "river_swim", "horizon": 4})
+        for agent in ("KLearning", "PSRL")
+        for seed in (0, 1)
+    ]
+    assert not sweep(specs, store).failed
+    return store
+
+
+def embedded(page):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1])
+
+
+class Outline(HTMLParser):
+    """What is in a page: tags with attributes, and whether they nest."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.open, self.headings = [], [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "link", "br", "img", "input"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, f"</{tag}> closes something else"
+
+    def of(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def test_tags_nest_and_names_are_unique(page):
+    outline = Outline(page)
+    assert outline.open == []
+    ids = [attributes["id"] for _, attributes in outline.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    known = set(ids)
+    for _, attributes in outline.tags:
+        for key in ("aria-labelledby", "aria-describedby"):
+            assert set(attributes.get(key, "").split()) <= known
+    assert [a["id"] for a in outline.of("section")] == ["deep-sea", "watch", "regret", "depth", "claims", "runs"]
+
+
+def test_nothing_is_loaded_and_nothing_inline_is_allowed_but_by_its_hash(page):
+    outline = Outline(page)
+    policy = next(a["content"] for a in outline.of("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+    for kind, pattern in (("script-src", r"<script>(.*?)</script>"), ("style-src", r"<style>(.*?)</style>")):
+        (inline,) = re.findall(pattern, page, re.S)
+        digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
+        assert f"{kind} 'sha256-{digest}'" in policy
+    for tag, attributes in outline.tags:
+        assert "style" not in attributes
+        assert not any(key.startswith("on") for key in attributes)
+        for key in ("src", "href"):
+            assert attributes.get(key, "#").startswith(("#", "data:")), f"{tag} loads {attributes[key]}"
+    assert not re.search(r"\b(fetch|XMLHttpRequest|eval|innerHTML|insertAdjacentHTML|document\.write)\b", page)
+
+
+def test_it_is_small_and_the_same_twice(filled, page, tmp_path):
+    assert len(page.encode()) < LIMIT
+    for name in ("one.html", "two.html"):
+        assert write(filled, tmp_path / "new" / name) == len(list(filled.folders()))
+    one, two = ((tmp_path / "new" / name).read_bytes() for name in ("one.html", "two.html"))
+    assert one == two == page.encode()
+
+
+def test_regret_curves_are_those_of_the_store(filled, page):
+    charts = embedded(page)["charts"]
+    spec = reproduce.watching.specs()[0]
+    members = [filled.get(s) for s in reproduce.watching.specs() if s.agent == spec.agent]
+    paths = np.stack([record.regret for record in members])
+    curve = next(s for s in charts["regret-0"]["series"] if s["label"] == "K-learning, optimal τ")
+    for x, y, low, high in zip(curve["x"], curve["y"], curve["low"], curve["high"], strict=True):
+        assert y == pytest.approx(paths[:, x - 1].mean(), rel=1e-5)
+        if low is not None:
+            assert (low, high) == pytest.approx(mean_interval(paths[:, x - 1])[1:], rel=1e-5)
+    assert curve["x"][-1] == 1000
+    assert f"{number(paths[:, -1].mean())} [" in page
+
+
+def test_times_to_solve_are_those_of_the_store(filled, page):
+    chart = embedded(page)["charts"]["scaling-0"]
+    times = reproduce.figure2.read(filled, reproduce.PROTOCOLS["text"], 2, (4, 5), 60, left_out=False)
+    for series in chart["series"]:
+        medians = [median_time(t) for t in times[series["label"]].values()]
+        assert series["y"] == [None if np.isnan(m) else pytest.approx(m) for m in medians]
+
+
+def test_claims_are_those_of_the_paper(filled, page):
+    shown = {(c.sentence, c.mark, c.numbers) for _, _, listed in paper.claims(gather(filled)) for c in listed}
+    made = {(c.sentence, c.mark, c.numbers) for _, _, listed in reproduce.draw(TINY, filled) for c in listed}
+    assert shown == made
+    for sentence, mark, _ in made:
+        assert str(safe(sentence)) in page
+        assert mark in page
+
+
+def test_frames_hold_values_visits_and_policy(filled, page):
+    data = embedded(page)
+    film = next(f for f in data["films"] if f["label"] == "Thompson sampling")
+    spec = next(s for s in reproduce.watching.specs() if s.agent["name"] == "PSRL" and s.snapshots)
+    record = filled.get(spec)
+    assert film["t"] == list(spec.snapshots)
+    assert film["found"] == np.cumsum(record.arrays["hits"])[np.array(spec.snapshots) - 1].tolist()
+    S, k = 210, 20
+    raw = base64.b64decode(film["data"])[k * 7 * S : (k + 1) * 7 * S]
+    share = np.frombuffer(raw, "<u2", S) / 65535
+    values = film["low"][k] + share * (film["high"][k] - film["low"][k])
+    np.testing.assert_allclose(values, record.arrays["snapshot_values"][k], atol=1e-4)
+    visits = np.frombuffer(raw, "<u2", 2 * S, 2 * S).reshape(2, S)
+    np.testing.assert_array_equal(visits, record.arrays["snapshot_visits"][k])
+    right = np.frombuffer(raw, np.uint8, S, 6 * S) / 255
+    np.testing.assert_allclose(right, record.arrays["snapshot_policy"][k][1], atol=1 / 500)
+
+
+def test_arrows_point_where_actions_lead(page):
+    """DeepSea's cell (row 2, column 1): left to column 0, right to column 2; nothing below the last row."""
+    stage = embedded(page)["stages"][0]
+    assert [stage["next"][a][4] for a in (0, 1)] == [0, 2]
+    assert stage["next"][0][-20:] == [-1] * 20
+    assert stage["goal"] == 209
+
+
+def test_the_page_opens_with_k_learning_soft_q_learning_and_psrl(page):
+    data = embedded(page)
+    families = [data["films"][i]["family"] for i in data["opening"]]
+    assert families == ["KLearning", "SoftQLearning", "PSRL"]
+
+
+def test_runs_from_before_policies_were_kept(tmp_path):
+    store = own(tmp_path)
+    spec = next(record.spec for record in store.records() if record.spec.world["name"] == "deep_sea")
+    arrays = store.get(spec).arrays
+    del arrays["snapshot_policy"]
+    other = make_spec(spec.world, spec.agent, episodes=30, seed=7, snapshots=(1, 5, 30))
+    store.put(other, arrays)
+    old = next(f for f in films.reel(gather(store)).films if f["seed"] == 7)
+    assert not old["policy"]
+    assert len(base64.b64decode(old["data"])) == 3 * 10 * 6
+
+
+def test_somebodys_own_store(tmp_path):
+    page = build(gather(own(tmp_path)))
+    data = embedded(page)
+    assert {s["title"] for s in data["stages"]} == {"DeepSea of depth 4", "river_swim(horizon=4)"}
+    assert len(data["films"]) == 8
+    assert len(data["charts"]) == 2
+    assert "none of its claims can be checked" in page
+    assert "no runs at two depths" in page
+
+
+def test_an_empty_store(tmp_path):
+    page = build(gather(Store(tmp_path)))
+    assert Outline(page).open == []
+    assert "No run of this store kept snapshots" in page
+    assert "there is no regret to draw" in page
+    assert embedded(page) == {"charts": {}, "films": [], "stages": [], "opening": []}
+
+
+def test_broken_runs_are_named_and_left_out(tmp_path):
+    store = own(tmp_path)
+    folders = list(store.folders())
+    (folders[0] / "arrays.npz").write_bytes(b"no archive")
+    (folders[1] / "spec.json").write_text("{}")
+    found = gather(store)
+    assert len(found.trials) == len(folders) - 2
+    page = build(found)
+    assert "2 runs could not be read" in page
+    assert folders[0].name[:12] in page
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"values": np.zeros((3, 3))},
+        {"hits": np.zeros(0, bool), "values": np.zeros(0)},
+        {"values": np.full(30, np.nan)},
+        {"snapshot_values": np.zeros((3, 9))},
+        {"snapshot_values": np.full((3, 10), np.inf)},
+        {"snapshot_visits": np.zeros((3, 3, 10))},
+        {"snapshot_policy": np.zeros((1, 2, 10))},
+        {"snapshot_values": np.zeros(3)},
+        {"diagnostic_sweeps": np.zeros(0)},
+    ],
+    ids=lambda change: "-".join(f"{key}{np.shape(value)}" for key, value in change.items()),
+)
+def test_odd_arrays_break_nothing(change, tmp_path):
+    store = own(tmp_path)
+    spec = make_spec(SEA, {"name": "KLearning"}, episodes=30, seed=5, snapshots=(1, 5, 30))
+    store.put(spec, store.get(spec.with_seed(0)).arrays | change)
+    assert Outline(build(gather(store))).open == []
+
+
+@pytest.mark.parametrize("field", ["world", "agent", "protocol", "prior"])
+def test_names_cannot_inject(field, tmp_path):
+    """A store may come from anywhere: its names are text, whatever they hold."""
+    store = own(tmp_path, protocol=HOSTILE if field == "protocol" else "")
+    good = next(iter(store.records()))
+    changed = {"name": HOSTILE, HOSTILE: HOSTILE} if field in ("world", "agent") else {HOSTILE: HOSTILE}
+    if field != "protocol":
+        parts = {key: getattr(good.spec, key) for key in Spec.__dataclass_fields__} | {field: changed}
+        store.put(Spec(**parts), good.arrays)
+    page = build(gather(store))
+    outline = Outline(page)
+    assert outline.open == []
+    assert len(outline.of("script")) == 2
+    assert "<img src=x" not in page
+    assert "alert(1)" in page  # it is there, as text
+    embedded(page)
+
+
+def test_markup_is_escaped_unless_made_here():
+    assert element("p", "<b>", element("i", "&"), title='"') == '<p title="&quot;">&lt;b&gt;<i>&amp;</i></p>'
+    assert element("option", hidden=True, selected=False, class_="a") == '<option hidden class="a"></option>'
+    assert "<" not in as_json({"a": "</script>"})
+    assert json.loads(as_json({"a": "</script>&\u2028"})) == {"a": "</script>&\u2028"}
+
+
+@pytest.mark.parametrize(
+    ("x", "shown"),
+    [(None, "–"), (float("nan"), "–"), (float("inf"), "–"), (1234.5, "1,234"), (98.6612, "98.66"), (0.5, "0.5"),
+     (-0.0301234, "-0.03012"), (0.0, "0"), (1e6, "1,000,000")],
+)  # fmt: skip
+def test_numbers(x, shown):
+    assert number(x) == shown
+
+
+def test_the_sweep_file_behind_a_figure_makes_the_same_runs(tmp_path):
+    store = own(tmp_path / "store", protocol='mine "quoted"', prior={"transitions": {"mass": 0.7}})
+    bandit = make_spec({"name": "bandit", "means": [0.1, 0.9]}, {"name": "PSRL"}, episodes=30, seed=3)
+    assert not sweep([bandit], store).failed
+    specs = [record.spec for record in store.records()]
+    file = tmp_path / "again.toml"
+    file.write_text(sweep_file(specs, most=100))
+    assert {spec.name for spec in sweep_from_toml(file)} == {spec.name for spec in specs}
+
+
+def test_the_command_behind_a_figure_is_said_only_where_it_is_true(filled, tmp_path):
+    trials = gather(filled).trials
+    said = {commands.of_regret(group) for group in together(t for t in trials if t.regret.size)}
+    assert {"klearning reproduce watching", "klearning reproduce figure3 figure4 --protocol printed"} <= said
+    mine = gather(own(tmp_path)).trials
+    assert {commands.of_regret(group) for group in together(mine)} == {""}
+    assert {commands.of_scaling(group, [4]) for group in together(mine, "depth")} == {""}
+    assert commands.of_planning(mine) == ""
+    quick = reproduce.QUICK
+    depths = [4, 6, 8]
+    specs = reproduce.figure2.specs(reproduce.PROTOCOLS["text"], 2, depths, quick.cap, left_out=False)[:3]
+    group = [gather_trial(spec) for spec in specs]
+    assert commands.of_scaling(group, depths) == (
+        "klearning reproduce figure2 --seeds 2 --depths 4,6,8 --protocol text --quick"
+    )
+
+
+def test_the_command_of_figure_2_and_of_the_bayes_regret():
+    protocol = reproduce.PROTOCOLS["text"]
+    other_cap = [gather_trial(spec) for spec in reproduce.figure2.specs(protocol, 1, [4, 6], 777, left_out=False)]
+    assert commands.of_scaling(other_cap, [4, 6]) == ""
+    quick = [gather_trial(spec) for spec in reproduce.bayes_regret.specs(2, reproduce.QUICK.episodes, left_out=False)]
+    assert commands.of_regret(quick) == "klearning reproduce bayes_regret --quick"
+    mine = make_spec(quick[0].spec.world, {"name": "Random"}, quick[0].spec.prior, episodes=200, protocol="bayes")
+    assert commands.is_bayes([gather_trial(mine)])
+    assert commands.of_regret([*quick, gather_trial(mine)]) == ""
+    elsewhere = make_spec({**mine.world, "states": 3}, mine.agent, mine.prior, episodes=200, protocol="bayes")
+    assert not commands.is_bayes([gather_trial(elsewhere)])
+
+
+def test_claims_are_checked_at_the_greatest_cap():
+    protocol = reproduce.PROTOCOLS["text"]
+    caps = (60, 90)
+    trials = [gather_trial(s) for cap in caps for s in reproduce.figure2.specs(protocol, 1, [4], cap, left_out=False)]
+    grid, cap, seeds = paper.times(trials, protocol)
+    assert (cap, seeds) == (90, "1")
+    assert list(grid) == list(protocol.contestants(left_out=False))
+    few = [trial for trial in trials if trial.spec.agent["name"] != "RLSVI"]
+    assert paper.times(few, protocol) is None
+
+
+def gather_trial(spec):
+    return Trial(spec, None, 1, float("nan"), float("nan"), np.empty(0), float("nan"))
+
+
+def test_many_large_films_stay_within_the_budget():
+    assert films.thinned(5, 100) == [0, 1, 2, 3, 4]
+    most = films.MOST_OF_ONE * 3 // 4
+    kept = films.thinned(1000, most // 10)
+    assert kept[0] == 0
+    assert kept[-1] == 999
+    assert len(kept) <= 10
+    assert films.thinned(5, most) == []
+
+
+def test_a_store_with_more_than_fits(tmp_path):
+    """Twenty runs of DeepSea(30) with 60 frames would be 5 MB: some are left out, and the page says so."""
+    store = Store(tmp_path)
+    times = tuple(range(1, 61))
+    for seed in range(20):
+        spec = make_spec({"name": "deep_sea", "depth": 30}, {"name": "PSRL"}, episodes=60, seed=seed, snapshots=times)
+        rng = np.random.default_rng(seed)
+        parts = {"values": rng.random((60, 465)), "visits": rng.integers(0, 9, (60, 2, 465)).astype(float)}
+        arrays = {
+            "optimal_value": np.float64(1.0),
+            "values": np.zeros(60),
+            "returns": np.zeros(60),
+            "hits": np.zeros(60, bool),
+        }
+        store.put(spec, arrays | {f"snapshot_{key}": x for key, x in parts.items()})
+    found = gather(store)
+    page = build(found)
+    assert len(page.encode()) < LIMIT
+    left = films.reel(found).left_out
+    assert left > 0
+    assert f"{left} further runs with snapshots are left out" in page
+
+
+def test_what_a_section_says_without_data(tmp_path):
+    empty = gather(Store(tmp_path))
+    assert sections.deep_sea(empty) == ""
+    assert "absent" in sections.claims(empty)
+
+
+def test_the_command_writes_it(tmp_path):
+    own(tmp_path / "store")
+    target = tmp_path / "new" / "mine.html"
+    done = klearning("report", str(tmp_path / "store"), "--output", str(target))
+    assert done.returncode == 0, done.stderr
+    assert "8 runs" in done.stdout
+    assert target.read_text() == build(gather(Store(tmp_path / "store")))
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [(["nowhere"], "is no store"), (["store", "--output", "store/runs/x/y.html"], "cannot write")],
+    ids=["no store", "no folder to write to"],
+)
+def test_what_goes_wrong_is_one_line(args, message, tmp_path):
+    Store(tmp_path / "store")
+    (tmp_path / "store" / "runs" / "x").write_text("in the way")
+    done = klearning("report", *args, cwd=tmp_path)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -1,0 +1,78 @@
+"""Help that teaches: every command has examples, and every example does what it says."""
+
+import json
+import shlex
+
+import click
+import pytest
+
+from klearning.cli import commands
+from klearning.experiments.store import Store
+from tests.cli.test_cli import klearning
+from tests.pages.test_docs import blocks
+
+LONG = (
+    "klearning reproduce --quick",
+    "klearning reproduce figure2 --quick --seeds 2 --depths 4:6:2 --protocol text",
+    "klearning benchmark gymnasium CliffWalking --tune",
+)
+
+
+def all_commands(command=commands, path=("klearning",)):
+    yield path, command
+    if isinstance(command, click.Group):
+        for name, child in command.commands.items():
+            yield from all_commands(child, (*path, name))
+
+
+EVERY = [pytest.param(path, command, id=" ".join(path)) for path, command in all_commands()]
+EXAMPLES = sorted({line for _, command in all_commands() for line in command.examples})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where examples are typed: with the sweep of the docs, made small, in a store."""
+    place = tmp_path_factory.mktemp("typed")
+    text = blocks("docs/experiments.md", "toml")[0].replace("episodes = 2000", "episodes = 20")
+    (place / "my_sweep.toml").write_text(text.replace("[10, 20]", "[4]"))
+    done = klearning("sweep", "my_sweep.toml", cwd=place)
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+@pytest.mark.parametrize(
+    "line", [pytest.param(line, marks=pytest.mark.slow if line in LONG else ()) for line in EXAMPLES]
+)
+def test_examples_run(line, folder, monkeypatch):
+    monkeypatch.setenv("BROWSER", "true")  # a browser that shows nothing, for --open
+    name = next(Store(folder / "out/store").folders()).name
+    words = shlex.split(line.replace("0123abcd", name[:8]))
+    assert words[0] == "klearning"
+    done = klearning(*words[1:], cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout or words[1] == "sweep"
+    if "--json" in words or words[1:3] == ["store", "show"]:
+        json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(("path", "command"), EVERY)
+def test_every_command_has_help_and_examples(path, command):
+    assert command.help
+    assert command.examples, f"{' '.join(path)} has no example"
+    with click.Context(command, info_name=" ".join(path)) as ctx:
+        text = command.get_help(ctx)
+    for line in command.examples:
+        assert line.startswith(" ".join(path))
+        assert f"\n  {line}\n" in text + "\n", f"{line} is not on a line of its own"
+
+
+def test_whatever_prints_results_prints_json():
+    for path, command in all_commands():
+        if not isinstance(command, click.Group) and path[-1] != "completion":
+            assert any("--json" in option.opts for option in command.params), path
+
+
+def test_exit_codes_are_in_the_help():
+    done = klearning("--help")
+    for code in ("0 ", "1 ", "2 ", "130", "141"):
+        assert f"\n    {code}" in done.stdout

@@ -1,0 +1,393 @@
+"""What every agent promises, on small worlds of every shape."""
+
+from dataclasses import FrozenInstanceError, fields
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+import klearning as kl
+from klearning.agents import AGENTS
+from klearning.arrays.rows import copy_rows
+from klearning.trials.trial import new_task
+from tests.support import agent_oracles as slow
+from tests.support import oracles
+
+AS_PUBLISHED = [cls() for cls in AGENTS.values()]
+SETTINGS = [
+    *AS_PUBLISHED,
+    kl.KLearning("schedule"),
+    kl.KLearning(0.3, "sharp"),
+    kl.KLearning(bonus="split"),
+    kl.RLSVI(0.5, 0.3, 0.5),
+    kl.UCBVI("hoeffding", 0.01),
+    kl.UCBVI("bernstein", 0.01, episodes=100),
+    kl.UCRL2(0.05),
+    kl.UCFH(0.05, least_visits=1),
+    kl.BEB(0.02),
+    kl.BOLT(0.1),
+    kl.BOLT(imagined_reward=1),
+    kl.QLearning(0.0, 1.0),
+    kl.SoftQLearning(form="model"),
+    kl.OptimisticQLearning("hoeffding", 0.02),
+    kl.OptimisticQLearning("bernstein", 0.02, episodes=100),
+]
+
+GAUSSIAN, COINS = kl.Prior(), kl.Prior(kl.Beta(), kl.Dirichlet(1.0))
+WORLDS = {
+    "one state": (kl.bandit([0.1, 0.9], noise=0.1), GAUSSIAN),
+    "one action": (kl.MDP.from_layers([[[0.5]], [[1.0]]], [[[[1.0]]]], [1.0], noise=0.1), GAUSSIAN),
+    "one of each": (kl.bandit([0.4], noise=0.1), GAUSSIAN),
+    "one layer": (kl.MDP.from_layers([[[0.1, 0.4], [0.3, 0.0]]], [], [0.5, 0.5], noise=0.1), GAUSSIAN),
+    "ragged": (kl.random_mdp([2, 4, 1, 3], actions=3, seed=1), GAUSSIAN),
+    "stochastic": (kl.river_swim(horizon=8), GAUSSIAN),
+    "deterministic": (kl.deep_sea(5), GAUSSIAN),
+    "coin flips": (kl.random_mdp([2, 3, 2], actions=2, prior=COINS, seed=2), COINS),
+}
+CHUNKS = [1, 2, 7, 30]
+EPISODES = sum(CHUNKS)
+
+
+def advance(agent, world, prior, chunks, seed=0):
+    """The log and the memory after these chunks, and after each chunk its policy is looked at."""
+    memory, task, done = agent.begin(slow.belief(world, prior)), new_task(agent, world, sum(chunks), seed), 0
+    for count in chunks:
+        memory, done = agent.advance(memory, task, done, count), done + count
+        assert memory.policy.shape == (world.actions, world.states)
+        assert (memory.policy >= 0).all()
+        np.testing.assert_allclose(memory.policy.sum(axis=0), 1.0, rtol=1e-12)
+    return task.log, memory
+
+
+def arrays(memory):
+    """Every array of a record of records."""
+    if isinstance(memory, np.ndarray):
+        yield memory
+    elif isinstance(memory, tuple):
+        for part in memory:
+            yield from arrays(part)
+
+
+def assert_same_bytes(got, want):
+    for x, y in zip(arrays(got), arrays(want), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("agent", SETTINGS, ids=str)
+def test_contract(agent, world):
+    """Policies are distributions, regret is not negative, all is finite, chunks do not matter."""
+    world, prior = WORLDS[world]
+    log, memory = advance(agent, world, prior, CHUNKS)
+    best = kl.optimal(world).value
+    assert (best - log.values >= -1e-9).all()
+    for x in arrays((log[:-1], memory.policy)):
+        assert np.isfinite(x).all()
+    assert not np.isnan(log.diagnostics).any()  # τ is infinite where there is but one action
+    values = agent.values(memory)
+    assert values.shape == (world.states,)
+    assert np.isfinite(values).all()
+    assert log.visits.sum() == EPISODES * world.horizon
+
+    again, same = advance(agent, world, prior, [EPISODES])
+    assert_same_bytes(again, log)
+    assert_same_bytes(same.policy, memory.policy)
+
+
+@pytest.mark.parametrize("agent", SETTINGS, ids=str)
+def test_same_bytes_whatever_the_threads_and_the_company(agent):
+    world, prior = WORLDS["coin flips"]
+    together = kl.run(agent, world, prior=prior, episodes=60, seeds=4, threads=3)
+    alone = kl.run(agent, world, prior=prior, episodes=60, seeds=4, threads=1)
+    one = kl.run(agent, world, prior=prior, episodes=60, seeds=[2])
+    for name in ("values", "returns", "visits", "regret"):
+        np.testing.assert_array_equal(getattr(together, name), getattr(alone, name))
+        np.testing.assert_array_equal(getattr(together, name)[2], getattr(one, name)[0])
+    for name in agent.diagnostics:
+        np.testing.assert_array_equal(together.diagnostics[name], alone.diagnostics[name])
+    assert not np.array_equal(together.returns[0], together.returns[1])
+
+
+@pytest.mark.parametrize("agent", SETTINGS, ids=str)
+def test_beginning_and_learning_leave_the_belief_alone(agent):
+    """Also one that has seen things, and two memories of one belief share nothing that is written to."""
+    world, prior = WORLDS["coin flips"]
+    belief = slow.belief(world, prior).update([0, 2, 5], [0, 1, 1], [1.0, 0.0, 1.0])
+    kept = [belief.visits.copy(), belief.reward_sums.copy(), *copy_rows(belief.transitions.rows)[:-1]]
+    logs = []
+    for _ in range(2):
+        memory, other = agent.begin(belief), agent.begin(belief)
+        untouched = [x.copy() for x in arrays(other)]
+        task = new_task(agent, world, 40, 0)
+        agent.advance(memory, task, 0, 40)
+        logs.append(task.log)
+        assert_same_bytes(tuple(arrays(other)), tuple(untouched))
+    assert_same_bytes(logs[0], logs[1])
+    now = [belief.visits, belief.reward_sums, *belief.transitions.rows[:-1]]
+    assert_same_bytes(tuple(now), tuple(kept))
+
+
+@pytest.mark.parametrize("agent", SETTINGS, ids=str)
+def test_one_compilation_serves_all_worlds(agent):
+    """An array with its axes in another order, say, would be compiled anew, and read across the grain."""
+
+    def types(world, prior):
+        task = new_task(agent, world, 5, 0)
+        return numba.typeof((agent.begin(slow.belief(world, prior)), task.world, task.log, task.episode))
+
+    assert len({types(world, prior) for world, prior in WORLDS.values()}) == 1
+
+
+@pytest.mark.parametrize("agent", SETTINGS, ids=str)
+def test_values_are_handed_out_not_shared(agent):
+    world, prior = WORLDS["coin flips"]
+    _, memory = advance(agent, world, prior, [20])
+    before = agent.values(memory)
+    agent.values(memory)[:] = np.nan
+    np.testing.assert_array_equal(agent.values(memory), before)
+
+
+# -- the same contract, as it is offered to readers -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agent", SETTINGS, ids=str)
+def test_check_agent_passes_them(agent):
+    kl.check_agent(agent, episodes=10)
+
+
+class Broken(kl.PSRL):
+    """Keeps its word but for what a subclass spoils."""
+
+    def advance(self, memory, task, first, count):
+        return self.spoil(super().advance(memory, task, first, count))
+
+
+class Unnormalised(Broken):
+    def spoil(self, memory):
+        memory.policy[:] = 0.7
+        return memory
+
+
+class Negative(Broken):
+    def spoil(self, memory):
+        memory.policy[0], memory.policy[1:] = 1.5, -0.5 / max(1, len(memory.policy) - 1)
+        return memory
+
+
+class Turned(Broken):
+    def spoil(self, memory):
+        return memory._replace(policy=np.zeros((1, 7)))
+
+
+class Chunky(kl.PSRL):
+    """Draws an extra number a chunk."""
+
+    def advance(self, memory, task, first, count):
+        task.world_stream.random()
+        return super().advance(memory, task, first, count)
+
+
+class Meddling(kl.PSRL):
+    def begin(self, belief):
+        belief.visits[:] += 1.0
+        return super().begin(belief)
+
+
+class Impossible(kl.PSRL):
+    """Logs values above the optimum."""
+
+    def advance(self, memory, task, first, count):
+        memory = super().advance(memory, task, first, count)
+        task.log.values[first : first + count] += 100.0
+        return memory
+
+
+class Infinite(kl.PSRL):
+    def advance(self, memory, task, first, count):
+        memory = super().advance(memory, task, first, count)
+        task.log.values[first : first + count] = -np.inf
+        return memory
+
+
+@pytest.mark.parametrize(
+    ("agent", "complaint"),
+    [
+        (Unnormalised(), "sum to one"),
+        (Negative(), "negative probabilities"),
+        (Turned(), "policy has shape"),
+        (Chunky(), "chunks"),
+        (Meddling(), "changed the belief"),
+        (Impossible(), "regret of an episode is negative"),
+        (Infinite(), "not finite"),
+    ],
+)
+def test_check_agent_finds_the_broken_ones(agent, complaint):
+    with pytest.raises(kl.BrokenContract, match=complaint):
+        kl.check_agent(agent, episodes=10)
+
+
+# -- where theory says that regret stops growing ----------------------------------------------------------------------
+
+ARMS = kl.bandit([0.2, 0.8, 0.5], "bernoulli")
+THREE_LAYERS = kl.MDP.from_layers(
+    [[[0.1, 0.0]], [[0.0, 0.1], [0.2, 0.0]], [[0.9, 0.1], [0.1, 0.4]]],
+    [[[[0.1, 0.9], [0.9, 0.1]]], [[[0.9, 0.1], [0.1, 0.9]], [[0.1, 0.9], [0.3, 0.7]]]],
+    [1.0],
+    "bernoulli",
+    name="three layers",
+)
+LEARNERS = [  # for the arms, for the three layers: bonuses small enough to fade in time, large enough to find the best
+    (kl.KLearning(), kl.KLearning()),
+    (kl.KLearning(bonus="sharp"), kl.KLearning(bonus="sharp")),
+    (kl.KLearning(bonus="split"), kl.KLearning(bonus="split")),
+    (kl.PSRL(), kl.PSRL()),
+    (kl.RLSVI(), kl.RLSVI()),
+    (kl.UCBVI("hoeffding", 0.03), kl.UCBVI("hoeffding", 0.005)),
+    (kl.UCBVI("bernstein", 0.04), kl.UCBVI("bernstein", 0.03)),
+    (kl.UCRL2(0.15), kl.UCRL2(0.1)),
+    (kl.UCFH(0.4, least_visits=1), kl.UCFH(0.3, least_visits=1)),
+    (kl.BEB(), kl.BEB()),
+    (kl.BOLT(imagined_reward=1), kl.BOLT(imagined_reward=1)),
+    (kl.OptimisticQLearning("hoeffding", 0.8), kl.OptimisticQLearning("hoeffding", 0.05)),
+    (kl.OptimisticQLearning("bernstein", 1.0), kl.OptimisticQLearning("bernstein", 0.1)),
+]
+
+
+def late(agent, world, episodes, seeds=4):
+    """Mean value of the policies of the last tenth, a number a seed."""
+    runs = kl.run(agent, world, prior=COINS, episodes=episodes, seeds=seeds, threads=1)
+    return runs.optimal_value, runs.values[:, -episodes // 10 :].mean(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("agent", "world"),
+    [pair for arms, layers in LEARNERS for pair in ((arms, ARMS), (layers, THREE_LAYERS))],
+    ids=lambda x: x.name if isinstance(x, kl.MDP) else str(x),
+)
+def test_regret_stops_growing(agent, world):
+    """The last tenth of 20 000 episodes loses under a twentieth of what a random policy does."""
+    best, values = late(agent, world, 20_000)
+    random = kl.evaluate(world, np.full((world.states, world.actions), 1 / world.actions)).value
+    assert (best - values < 0.05 * (best - random)).all()
+
+
+@pytest.mark.parametrize("world", [ARMS, THREE_LAYERS], ids=lambda w: w.name)
+def test_k_learning_by_the_schedule_improves_with_time(world):
+    """τ_t falls as √(log t / t): regret does too, slowly."""
+    best, few = late(kl.KLearning("schedule"), world, 400)
+    _, many = late(kl.KLearning("schedule"), world, 40_000)
+    assert (best - many < 0.5 * (best - few)).all()
+
+
+@pytest.mark.parametrize("world", [ARMS, THREE_LAYERS], ids=lambda w: w.name)
+def test_q_learning_ends_with_an_optimal_policy_but_for_its_dithering(world):
+    _, values = late(kl.QLearning(0.2), world, 20_000)
+    greedy = np.concatenate(kl.optimal(world).policy)
+    dithering = kl.evaluate(world, 0.8 * greedy + 0.2 / world.actions).value
+    np.testing.assert_allclose(values, dithering, atol=0.01)
+
+
+@pytest.mark.parametrize("form", ["td", "model"])
+@pytest.mark.parametrize("world", [ARMS, THREE_LAYERS], ids=lambda w: w.name)
+def test_soft_q_learning_ends_with_the_boltzmann_policy_of_the_truth(world, form):
+    _, values = late(kl.SoftQLearning(0.2, form), world, 20_000)
+    no_bonus = [np.zeros_like(r) for r in world.rewards]
+    policy = oracles.k_values(world.rewards, no_bonus, world.transitions, 0.2)[2]
+    np.testing.assert_allclose(values, kl.evaluate(world, policy).value, atol=0.01)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_baselines(world):
+    """Random loses the same in every episode, Optimal nothing in any."""
+    world, prior = WORLDS[world]
+    even = np.full((world.states, world.actions), 1 / world.actions)
+    random, optimal = (kl.run(agent, world, prior=prior, episodes=20, seeds=2) for agent in (kl.Random(), kl.Optimal()))
+    np.testing.assert_allclose(random.values, kl.evaluate(world, even).value, atol=1e-12)
+    np.testing.assert_allclose(optimal.regret, 0.0, atol=1e-12)
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agent", SETTINGS, ids=str)
+def test_memory_is_in_proportion_to_states_and_actions(agent):
+    """DeepSea of depth 100: S·A = 10 100, and a table of all (S_l, A, S_{l+1}) would be 680 000 numbers."""
+    world = kl.deep_sea(100, slip=0.01)
+    memory, task = agent.begin(slow.belief(world)), new_task(agent, world, 20, 0)
+    memory = agent.advance(memory, task, 0, 20)
+    distinct = {id(x): x.size for x in arrays(memory)}
+    size = world.states * world.actions
+    assert max(distinct.values()) <= 4 * size
+    assert sum(distinct.values()) <= 30 * size
+
+
+# -- constructors -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agent", AS_PUBLISHED, ids=str)
+def test_agents_are_frozen_records(agent):
+    cls = type(agent)
+    assert AGENTS[cls.__name__] is cls
+    assert agent == cls()
+    assert hash(agent) == hash(cls())
+    assert cls.__doc__
+    assert cls.paper
+    with pytest.raises(FrozenInstanceError):
+        setattr(agent, fields(agent)[0].name if fields(agent) else "scale", 2.0)
+
+
+@pytest.mark.parametrize("cls", AGENTS.values())
+def test_unknown_names_are_type_errors(cls):
+    with pytest.raises(TypeError, match="epsylon"):
+        cls(epsylon=0.1)
+
+
+NOT_POSITIVE, NEGATIVE = (0.0, -1.0, np.nan, np.inf, "big", None), (-0.1, np.nan, np.inf, "big", None)
+DELTA, EPISODES_TOTAL = (0.0, 1.5, -1.0, np.nan, "small"), (0, -3, 2.5, True, "many")
+WRONG: dict[type, dict[str, tuple[Any, ...]]] = {
+    kl.KLearning: {"temperature": (0.0, -1.0, np.nan, "warm"), "bonus": ("papers", 1), "tolerance": (0.0, 2.0, "low")},
+    kl.RLSVI: {"sd": NOT_POSITIVE, "noise": NOT_POSITIVE[:-1], "scale": NEGATIVE},
+    kl.UCBVI: {"bonus": ("chernoff", None), "scale": NEGATIVE, "delta": DELTA, "episodes": EPISODES_TOTAL},
+    kl.UCRL2: {"scale": NEGATIVE, "delta": DELTA},
+    kl.UCFH: {"scale": NEGATIVE, "accuracy": DELTA, "delta": DELTA, "least_visits": (0.5, 0, -1, np.nan, "few")},
+    kl.BEB: {"scale": NEGATIVE},
+    kl.BOLT: {"scale": NOT_POSITIVE, "imagined_reward": (np.nan, np.inf, "one")},
+    kl.QLearning: {
+        "epsilon": (-0.1, 1.1, np.nan, "often"),
+        "step": (0.0, -1.0, 1.5, np.nan, "rising", None),
+        "discount": (-0.1, 1.1, np.nan, "none"),
+    },
+    kl.SoftQLearning: {
+        "temperature": NOT_POSITIVE,
+        "form": ("soft", None),
+        "step": (0.0, -1.0, 1.5, np.nan, "rising", None),
+    },
+    kl.OptimisticQLearning: {
+        "bonus": ("chernoff", None),
+        "scale": NEGATIVE,
+        "delta": DELTA,
+        "episodes": EPISODES_TOTAL,
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("cls", "field", "value"),
+    [(cls, field, value) for cls, wrong in WRONG.items() for field, values in wrong.items() for value in values],
+)
+def test_wrong_values_are_named(cls, field, value):
+    with pytest.raises(ValueError, match=f"^{field}="):
+        cls(**{field: value})
+
+
+def test_every_field_has_wrong_values():
+    for cls in AGENTS.values():
+        assert {field.name for field in fields(cls)} == set(WRONG.get(cls, {}))
+
+
+def test_rlsvi_asks_for_noise_where_the_prior_has_none():
+    belief = slow.belief(kl.bandit([0.1, 0.2]), kl.Prior(kl.Gaussian(noise=0.0)))
+    with pytest.raises(ValueError, match=r"noise.*RLSVI\(noise="):
+        kl.RLSVI().begin(belief)
+    kl.RLSVI(noise=0.1).begin(belief)

@@ -1,0 +1,107 @@
+"""What the package promises about itself: its public names, its tiers, what no room may know."""
+
+import ast
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import klearning as kl
+
+PACKAGE = Path(kl.__file__).parent
+
+# a room may import the rooms of tiers above its own, and itself; rooms of one tier do not know each other
+TIERS = (
+    ("version", "moved"),
+    ("arrays",),
+    ("models",),
+    ("beliefs",),
+    ("optimism", "worlds"),
+    ("trials",),
+    ("agents",),
+    ("storage", "theory"),
+    ("environments",),
+    ("experiments", "benchmarks"),
+    ("figures",),
+    ("papers",),
+    ("report",),
+    ("__init__",),
+    ("cli",),
+    ("__main__",),
+)
+TIER = {room: i for i, rooms in enumerate(TIERS) for room in rooms}
+FILES = sorted(PACKAGE.rglob("*.py"))
+ENTRY = re.compile(r"klearning\.[\w.]+:\w+")
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """The modules of ours that a file imports, by any form of import, or names as an entry point."""
+    modules = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"relative import in {path}"
+            modules |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and ENTRY.fullmatch(node.value):
+            modules.add(node.value.partition(":")[0])
+    return {module for module in modules if module.split(".")[0] == "klearning"}
+
+
+def imported_rooms(path: Path) -> set[str]:
+    return {_room(module.split(".")[1:]) for module in imported(path)}
+
+
+def _room(parts: list[str]) -> str:
+    return parts[0] if parts and parts[0] in TIER else "__init__"
+
+
+def test_nothing_lies_at_the_top():
+    assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", "__main__", "version"}
+    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders == set(TIER) - {"__init__", "__main__", "version"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_go_one_way(path):
+    here = room_of(path)
+    for room in imported_rooms(path) - {here}:
+        assert TIER[room] < TIER[here], f"{path.name} imports {room}, which is not in a tier above it"
+
+
+def test_worlds_and_agents_are_apart():
+    for path in (PACKAGE / "agents").rglob("*.py"):
+        assert "worlds" not in imported_rooms(path)
+    for path in (PACKAGE / "worlds").rglob("*.py"):
+        assert not imported_rooms(path) & {"agents", "trials"}
+
+
+def test_every_public_name_is_there():
+    for name in kl.__all__:
+        assert name == "__version__" or getattr(kl, name).__doc__, f"{name} has no docstring"
+
+
+def test_nothing_pickles():
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text()
+        assert "import pickle" not in text
+        assert "allow_pickle=True" not in text
+
+
+def test_old_paths_lead_to_the_new_places():
+    from klearning.moved import MOVED
+
+    for old, places in MOVED.items():
+        sys.modules.pop(old, None)
+        with pytest.warns(DeprecationWarning, match=re.escape(places[0])):
+            module = importlib.import_module(old)
+        for place in places:
+            for name, thing in vars(importlib.import_module(place)).items():
+                if not name.startswith("__") and getattr(thing, "__module__", None) == place:
+                    assert getattr(module, name) is thing

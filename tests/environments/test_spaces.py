@@ -1,0 +1,162 @@
+"""Discrete spaces as numbers: every point has one, and comes back; what is outside is refused by name."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+from hypothesis import given
+from hypothesis import strategies as st
+
+from klearning.environments.numbering import Numbering
+from klearning.storage.codec import space_from_json, space_to_json
+from tests.support.cases import thorough
+
+small, start = st.integers(1, 4), st.integers(-3, 3)
+shapes = st.lists(st.integers(1, 3), min_size=1, max_size=2).map(tuple)
+
+
+@st.composite
+def multi_discrete(draw):
+    shape = draw(shapes)
+    n = int(np.prod(shape))
+    nvec, begin = (np.array(draw(st.lists(x, min_size=n, max_size=n)), np.int64).reshape(shape) for x in (small, start))
+    return spaces.MultiDiscrete(nvec, start=begin, dtype=draw(st.sampled_from([np.int64, np.int32, np.int8])))
+
+
+leaves = st.one_of(
+    st.builds(lambda n, s: spaces.Discrete(n, start=s), small, start),
+    multi_discrete(),
+    st.one_of(st.integers(1, 4), shapes).map(spaces.MultiBinary),
+)
+names = st.sampled_from(["b", "a", "c", "A", "zz"])
+any_space = st.recursive(
+    leaves,
+    lambda parts: st.one_of(
+        st.lists(parts, min_size=1, max_size=3).map(spaces.Tuple),
+        st.lists(st.tuples(names, parts), min_size=1, max_size=3, unique_by=lambda p: p[0]).map(
+            lambda pairs: spaces.Dict([*pairs])  # in this order, which need not be the alphabet's
+        ),
+    ),
+    max_leaves=3,
+)
+
+
+def same_point(x, y):
+    """Equal, and written alike; but whole numbers may be Python's or NumPy's."""
+    if isinstance(x, dict):
+        return list(x) == list(y) and all(same_point(x[name], y[name]) for name in x)
+    if isinstance(x, tuple):
+        return len(x) == len(y) and all(map(same_point, x, y))
+    return np.array_equal(x, y) and (not isinstance(x, np.ndarray) or x.dtype == y.dtype)
+
+
+@thorough
+@given(space=any_space, seed=st.integers(0, 1000))
+def test_numbers_and_points_are_one_to_one(space, seed):
+    numbering = Numbering("observation", space, discover=False)
+    for k in {0, numbering.count - 1, numbering.count // 2, seed % numbering.count}:
+        point = numbering.point(k)
+        assert point in space
+        assert numbering.number(point) == k
+    space.seed(seed)
+    for _ in range(5):
+        point = space.sample()
+        k = numbering.number(point)
+        assert 0 <= k < numbering.count
+        assert same_point(numbering.point(k), point)
+        assert numbering.knows(point)
+
+
+@thorough
+@given(space=any_space, seed=st.integers(0, 1000))
+def test_discovered_points_are_numbered_as_they_come(space, seed):
+    numbering = Numbering("observation", space, discover=True)
+    space.seed(seed)
+    points = [space.sample() for _ in range(10)]
+    numbers = [numbering.number(point) for point in points]
+    assert list(dict.fromkeys(numbers)) == list(range(numbering.count))
+    again = Numbering("observation", space, discover=True)
+    again.remember([list(key) for key in numbering.known])
+    for k, point in zip(numbers, points, strict=True):
+        assert numbering.number(numbering.point(k)) == k == again.number(point)
+    numbering.forget(1)
+    assert numbering.count == 1
+    assert numbering.number(points[0]) == 0
+
+
+@thorough
+@given(space=any_space)
+def test_spaces_survive_json(space):
+    """Equal as Gymnasium sees it, of the same types, and with the same number for every point."""
+    back = space_from_json(json.loads(json.dumps(space_to_json(space))))
+    assert back == space
+    ours, theirs = (Numbering("observation", s, discover=False) for s in (back, space))
+    for k in range(min(ours.count, 20)):
+        assert same_point(ours.point(k), theirs.point(k))
+    assert repr(back) == repr(space)
+
+
+def test_a_dict_may_have_names_that_are_no_strings():
+    space = spaces.Dict([(2, spaces.Discrete(2)), (1, spaces.Discrete(3))])
+    back = space_from_json(json.loads(json.dumps(space_to_json(space))))
+    assert back == space
+    assert list(back.spaces) == [2, 1]
+
+
+DISCRETE = spaces.Discrete(4, start=2)
+VECTOR = spaces.MultiDiscrete([2, 3], start=[0, 1])
+PAIR = spaces.Tuple([DISCRETE, VECTOR])
+NAMED = spaces.Dict({"at": DISCRETE, "has": spaces.MultiBinary(2)})
+OUTSIDE: list[tuple[Any, Any]] = [
+    *((DISCRETE, x) for x in (1, 6, -1, 2.5, 3.0, np.float64(3), None, "3", [3], np.array([3]), float("nan"), 10**30)),
+    *((DISCRETE, x) for x in (np.bool_(True), (2, 2), 3j)),
+    *((VECTOR, x) for x in ([0, 0], [2, 1], [0, 4], [0], [0, 1, 2], [0.0, 1.0], 3, None, "01", [[0, 1]], ["0", "1"])),
+    *((VECTOR, x) for x in ([None, 1], np.array([2**63, 1], np.uint64))),
+    *((PAIR, x) for x in (3, (3,), (3, [0, 1], 0), ([0, 1], 3), (7, [0, 1]), None)),
+    *((NAMED, x) for x in ({"at": 3}, {"at": 3, "has": [0, 2]}, {"at": 3, "had": [0, 1]}, [3, [0, 1]], None)),
+    (NAMED, {"at": 3, "has": [0, 1], "more": 1}),
+]
+
+
+@pytest.mark.parametrize("discover", [False, True])
+@pytest.mark.parametrize(("space", "point"), OUTSIDE, ids=str)
+def test_what_is_outside_is_refused_by_name(space, point, discover):
+    numbering = Numbering("observation", space, discover)
+    with pytest.raises(ValueError, match="is outside") as caught:
+        numbering.number(point)
+    assert f"observation={point!r}" in str(caught.value)
+    assert numbering.count == (0 if discover else numbering.count)
+
+
+INSIDE = [
+    *((DISCRETE, x, 1) for x in (3, np.int8(3), np.uint64(3), np.array(3))),
+    (spaces.Discrete(2), True, 1),  # as Gymnasium has it
+    *((VECTOR, x, 5) for x in ([1, 3], (1, 3), np.array([1, 3], np.uint8))),
+    (spaces.MultiBinary(2), np.array([True, False]), 2),
+    (PAIR, [np.int64(3), (1, 3)], 11),
+    (NAMED, {"has": [1, 0], "at": 5}, 14),
+]
+
+
+@pytest.mark.parametrize(("space", "point", "number"), INSIDE, ids=str)
+def test_what_is_inside_may_be_written_in_many_ways(space, point, number):
+    assert Numbering("observation", space, discover=False).number(point) == number
+
+
+@pytest.mark.parametrize("space", [spaces.Box(0, 1), spaces.Text(3), spaces.Sequence(DISCRETE)], ids=str)
+def test_what_is_not_discrete_is_refused_by_its_place(space):
+    with pytest.raises(ValueError, match="is not discrete"):
+        Numbering("observation", space, discover=True)
+    nested = spaces.Dict({"a": spaces.Tuple([DISCRETE, space])})
+    with pytest.raises(ValueError, match=r"observation\['a'\]\[1\] space .* is not discrete"):
+        Numbering("observation", nested, discover=True)
+
+
+def test_spaces_beyond_counting_must_be_discovered():
+    with pytest.raises(ValueError, match="at most 1,000,000 can be counted through"):
+        Numbering("observation", spaces.MultiDiscrete([1000, 1001]), discover=False)
+    vast = Numbering("observation", spaces.MultiBinary(500), discover=True)
+    assert vast.number(np.ones(500, np.int8)) == 0
+    assert not vast.knows(np.zeros(500, np.int8))

@@ -1,0 +1,277 @@
+"""`learn` in Gymnasium environments, and those who watch: mirrors that can never fail a run."""
+
+import csv
+import io
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+import klearning as kl
+from klearning.models.tabular import read_horizon
+from klearning.storage.trees import take_apart
+from tests.support.small_worlds import Corridor, corridor
+
+
+def assert_same_learning(got, want):
+    """What was learnt and planned; room to work in may hold other leftovers."""
+    assert got.returns == want.returns
+    ours, theirs = (x.memory._replace(work=0) if hasattr(x.memory, "work") else x.memory for x in (got, want))
+    for x, y in zip(take_apart(ours), take_apart(theirs), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+# -- learn ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agent", [kl.KLearning(), kl.PSRL(), kl.QLearning()], ids=str)
+@pytest.mark.parametrize("seed", [0, 5])
+def test_learning_in_parts_is_learning_in_one_go(agent, seed):
+    whole = kl.learn(agent, corridor(), episodes=20, seed=seed)
+    parts = kl.learn(agent, corridor(), episodes=7, seed=seed)
+    assert parts.episode == 7
+    for count in (1, 12):
+        assert kl.learn(parts, corridor(), episodes=count) is parts
+    assert_same_learning(parts, whole)
+    other = kl.learn(agent, corridor(), episodes=20, seed=seed + 1)
+    assert other.returns != whole.returns
+
+
+def test_learn_is_the_loop_that_a_reader_would_write():
+    """But for the seeds of the environment, which are handed over here."""
+
+    class Recorded(gymnasium.Wrapper):
+        seeds = []  # noqa: RUF012
+
+        def reset(self, *, seed=None, options=None):
+            self.seeds.append(seed)
+            return super().reset(seed=seed, options=options)
+
+    learnt = kl.learn(kl.PSRL(), Recorded(corridor()), episodes=15, seed=3)
+    env = corridor()
+    learner = kl.Learner(kl.PSRL(), env.observation_space, env.action_space, 10, seed=3)
+    assert len(set(Recorded.seeds)) == 15
+    for seed in Recorded.seeds:
+        observation, _ = env.reset(seed=seed)
+        done = False
+        while not done:
+            observation, reward, terminated, truncated, _ = env.step(learner.act(observation))
+            learner.observe(reward, observation, terminated, truncated)
+            done = terminated or truncated
+        learner.end_episode()
+    assert_same_learning(learnt, learner)
+
+
+def test_k_learning_learns_the_corridor():
+    learner = kl.learn(kl.KLearning(), corridor(6, slip=0.1, limit=15), episodes=200)
+    assert np.mean(learner.returns[-50:]) > 0.9
+
+
+def test_a_horizon_shorter_than_the_time_limit_cuts_episodes_short():
+    steps = []
+    kl.learn(kl.Random(), corridor(8), episodes=10, horizon=3, callbacks=[lambda report: steps.append(report.steps)])
+    assert steps == [3] * 10
+
+
+def test_spaces_of_several_kinds():
+    class Both(gymnasium.Env):
+        observation_space = spaces.Dict({"at": spaces.Discrete(3, start=-1), "key": spaces.MultiBinary(1)})
+        action_space = spaces.Tuple([spaces.Discrete(2), spaces.MultiDiscrete([2, 2])])
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            return {"at": np.int64(-1), "key": np.zeros(1, np.int8)}, {}
+
+        def step(self, action):
+            assert action in self.action_space
+            good = action[0] == 1 and action[1][0] == 0
+            return self.observation_space.sample(), float(good), bool(self.np_random.random() < 0.2), False, {}
+
+    learner = kl.learn(kl.KLearning(), Both(), episodes=150, horizon=5)
+    assert learner.predict({"at": -1, "key": [0]})[0] == 1
+    steps = np.mean([1, 0.8, 0.64, 0.512, 0.4096]) * 5
+    assert np.mean(learner.returns[-50:]) > 0.8 * steps
+
+
+class Endless(Corridor):
+    def __repr__(self):
+        return "<Endless>"
+
+
+def test_an_environment_without_time_limit_needs_a_horizon():
+    with pytest.raises(ValueError, match=r"env=<Endless> has no time limit, .*: give horizon="):
+        kl.learn(kl.KLearning(), Endless(), episodes=1)
+    assert kl.learn(kl.KLearning(), Endless(), episodes=1, horizon=7).horizon == 7
+
+
+def test_the_horizon_is_that_of_the_time_limit():
+    assert read_horizon(gymnasium.make("FrozenLake-v1"), None) == 100
+    assert read_horizon(gymnasium.make("FrozenLake-v1", max_episode_steps=17), None) == 17
+    assert read_horizon(corridor(limit=12), None) == 12
+    assert read_horizon(gymnasium.wrappers.TransformReward(corridor(limit=12), float), None) == 12
+    with pytest.raises(ValueError, match="horizon=0"):
+        read_horizon(corridor(), 0)
+
+
+def test_a_learner_goes_on_only_where_it_belongs():
+    learner = kl.learn(kl.KLearning(), corridor(4), episodes=2)
+    with pytest.raises(ValueError, match=r"observation space Discrete\(5\) is not the learner's, Discrete\(4\)"):
+        kl.learn(learner, corridor(5), episodes=2)
+    for more in ({"horizon": 5}, {"prior": kl.Prior()}):
+        with pytest.raises(ValueError, match="belong to the learner"):
+            kl.learn(learner, corridor(4), episodes=2, **more)
+    learner.act(0)
+    with pytest.raises(ValueError, match="an episode is under way"):
+        kl.learn(learner, corridor(4), episodes=2)
+    learner.observe(0.0, 1, terminated=True)
+    with pytest.raises(ValueError, match=r"an episode is under way.*end_episode\(\)"):
+        kl.learn(learner, corridor(4), episodes=2)
+    learner.end_episode()
+    assert kl.learn(learner, corridor(4), episodes=2).episode == 5
+
+
+def test_bad_numbers_of_learn_are_errors():
+    for more in ({"episodes": 0}, {"evaluate_every": -1}, {"seed": -1}):
+        with pytest.raises(ValueError, match=f"{next(iter(more))}="):
+            kl.learn(kl.KLearning(), corridor(), **more)
+    with pytest.raises(ValueError, match="evaluate_every needs a model"):
+        kl.learn(kl.KLearning(), corridor(), episodes=1, evaluate_every=1)
+
+
+class Fragile(Corridor):
+    """Fails in the middle of the third episode."""
+
+    episode, mended = 0, False
+
+    def reset(self, *, seed=None, options=None):
+        self.episode += 1
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action):
+        if self.episode == 3 and self.at == 1 and not self.mended:
+            raise KeyboardInterrupt
+        return super().step(action)
+
+
+@pytest.mark.parametrize("agent", [kl.KLearning(), kl.PSRL(), kl.UCRL2(0.05), kl.UCBVI(scale=0.01)], ids=str)
+@pytest.mark.parametrize("discover", [False, True])
+def test_learning_goes_on_after_an_interruption_as_if_there_had_been_none(agent, discover):
+    """The episode under way is given up, and played again from its beginning."""
+    env = Fragile(30, slip=0.3)
+    learner, calm = (
+        kl.Learner(agent, env.observation_space, env.action_space, 25, discover=discover) for _ in range(2)
+    )
+    with pytest.raises(KeyboardInterrupt):
+        kl.learn(learner, env, episodes=10)
+    assert learner.episode == 2
+    env.mended = True
+    for again, more in ((1, 3), (7, 7)):
+        kl.learn(learner, env, episodes=again)
+        kl.learn(calm, Corridor(30, slip=0.3), episodes=more)
+        assert_same_learning(learner, calm)
+    assert learner.observations.known == calm.observations.known
+    np.testing.assert_array_equal(learner.starts, calm.starts)
+
+
+# -- watching ---------------------------------------------------------------------------------------------------------
+
+
+def test_callbacks_are_called_once_an_episode():
+    one, two = [], []
+    learner = kl.learn(kl.KLearning(), corridor(), episodes=6, callbacks=[one.append, two.append])
+    assert one == two
+    assert [report.episode for report in one] == [1, 2, 3, 4, 5, 6]
+    assert [report.collected for report in one] == learner.returns
+    assert all(report.terminated == (report.collected == 1.0) for report in one)
+    assert one[-1].diagnostics == learner.diagnostics
+    assert set(one[0].numbers()) == {"return", "steps", "temperature", "bound", "gap", "sweeps"}
+    kl.learn(learner, corridor(), episodes=2, callbacks=[one.append])
+    assert [report.episode for report in one[-2:]] == [7, 8]
+
+
+def test_a_failing_callback_is_one_warning_and_learning_goes_on():
+    calls, seen = [], []
+
+    def broken(report):
+        calls.append(report)
+        if len(calls) == 2:
+            raise OSError("disk full")
+
+    with pytest.warns(RuntimeWarning, match="broken.*failed and is not called again: disk full"):
+        learner = kl.learn(kl.KLearning(), corridor(), episodes=6, callbacks=[broken, seen.append])
+    assert (len(calls), len(seen), learner.episode) == (2, 6, 6)
+    assert_same_learning(learner, kl.learn(kl.KLearning(), corridor(), episodes=6))
+
+
+def test_interrupting_a_callback_interrupts():
+    def stop(report):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kl.learn(kl.KLearning(), corridor(), episodes=6, callbacks=[stop])
+
+
+def test_csv(tmp_path):
+    path = tmp_path / "log.csv"
+    learner = kl.learn(kl.KLearning(), corridor(), episodes=4, callbacks=[kl.CSVWriter(path)])
+    kl.learn(learner, corridor(), episodes=3, callbacks=[kl.CSVWriter(path)])  # goes on with the same file
+    text = path.read_text()
+    assert text.startswith("episode,return,steps,temperature,bound,gap,sweeps,value,regret\n")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [int(row["episode"]) for row in rows] == list(range(1, 8))
+    assert [float(row["return"]) for row in rows] == learner.returns
+    assert float(rows[-1]["temperature"]) == learner.diagnostics["temperature"]
+    assert {row["value"] for row in rows} == {""}
+
+
+def test_csv_of_another_agent_is_not_mixed_in(tmp_path):
+    path = tmp_path / "log.csv"
+    kl.learn(kl.KLearning(), corridor(), episodes=2, callbacks=[kl.CSVWriter(path)])
+    before = path.read_bytes()
+    with pytest.warns(RuntimeWarning, match=r"log\.csv.* has other columns"):
+        kl.learn(kl.PSRL(), corridor(), episodes=2, callbacks=[kl.CSVWriter(path)])
+    assert path.read_bytes() == before
+
+
+def test_csv_that_cannot_be_written_is_a_warning(tmp_path):
+    with pytest.warns(RuntimeWarning, match="CSVWriter.*failed"):
+        learner = kl.learn(kl.KLearning(), corridor(), episodes=3, callbacks=[kl.CSVWriter(tmp_path)])
+    assert learner.episode == 3
+
+
+def test_tensorboard(tmp_path):
+    pytest.importorskip("tensorboardX", reason="the extra `tensorboard` is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        writer = kl.TensorBoardWriter(tmp_path)
+        kl.learn(kl.KLearning(), corridor(), episodes=3, callbacks=[writer])
+        writer.close()
+    data = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    for name in (b"return", b"steps", b"temperature", b"gap"):
+        assert data.count(name) == 3
+
+
+def test_tensorboard_that_is_missing_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "tensorboardX", None)
+    with pytest.raises(ImportError, match=r"pip install 'klearning\[tensorboard\]'"):
+        kl.TensorBoardWriter(tmp_path)
+
+
+def test_live_view(capsys):
+    with kl.LiveView() as view:
+        learner = kl.learn(kl.KLearning(), corridor(), episodes=120, callbacks=[view])
+    shown = capsys.readouterr().out
+    assert "episode 120" in shown
+    assert "mean of 100" in shown
+    for name in ("return", "steps", "temperature", "bound", "gap"):
+        assert name in shown
+    assert f"{learner.diagnostics['temperature']:.4g}" in shown
+    assert f"{np.mean(learner.returns[-100:]):.4g}" in shown
+
+
+def test_live_view_of_nothing(capsys):
+    with kl.LiveView():
+        pass
+    assert "episode" not in capsys.readouterr().out

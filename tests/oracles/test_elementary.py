@@ -1,0 +1,58 @@
+"""exp and log1p in plain arithmetic, against the library's, to a few units in the last place."""
+
+import math
+
+import numpy as np
+import pytest
+
+from klearning.arrays.elementary import exp_negative, log1p_unit
+
+ULPS = 3
+
+
+def ulps(got, want):
+    return abs(got - want) / math.ulp(want)
+
+
+def around(centres):
+    """The centres and their neighbours among the floats."""
+    return [x for c in centres for x in (math.nextafter(c, -math.inf), c, math.nextafter(c, math.inf))]
+
+
+def test_exp_negative_on_its_range():
+    rng = np.random.default_rng(0)
+    grid = [-np.linspace(0.0, 707.0, 8000), -np.logspace(-18, math.log10(707), 4000), -rng.uniform(0, 40, 8000)]
+    assert max(ulps(exp_negative(x), math.exp(x)) for x in np.concatenate(grid)) <= ULPS
+
+
+def test_exp_negative_where_the_reduction_switches():
+    halves = [-(k + 0.5) * math.log(2) for k in range(1000)]
+    whole = [-k * math.log(2) for k in range(1, 1000)]
+    assert max(ulps(exp_negative(x), math.exp(x)) for x in around(halves + whole)) <= ULPS
+
+
+@pytest.mark.parametrize("x", [0.0, -0.0, -5e-324, -1e-300])
+def test_exp_of_nothing_is_one(x):
+    assert exp_negative(x) == 1.0
+
+
+@pytest.mark.parametrize("x", [-708.0, -708.1, -745.0, -1e4, -1e300, -math.inf])
+def test_exp_negative_far_out_is_positive_and_next_to_nothing(x):
+    assert 0.0 < exp_negative(x) < 4e-308
+
+
+def test_exp_negative_is_monotone():
+    x = -np.linspace(0.0, 720.0, 5000)
+    y = [exp_negative(v) for v in x]
+    assert np.all(np.diff(y) <= 0.0)
+
+
+def test_log1p_unit_on_its_range():
+    grid = [np.linspace(0.0, 1.0, 8001)[1:], np.logspace(-300, 0, 4000), np.logspace(-20, 0, 4000)]
+    assert max(ulps(log1p_unit(x), math.log1p(x)) for x in np.concatenate(grid)) <= ULPS
+
+
+def test_log1p_unit_at_its_edges():
+    assert log1p_unit(0.0) == 0.0
+    edges = [*around([math.sqrt(2) - 1]), 1.0, math.nextafter(1.0, 0.0), 5e-324, 2.3e-308]
+    assert max(ulps(log1p_unit(x), math.log1p(x)) for x in edges) <= ULPS

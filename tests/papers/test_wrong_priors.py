@@ -1,0 +1,140 @@
+"""Wrong priors and knowledge: one thing is changed at a time, and what is drawn and printed is what was run."""
+
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import klearning as kl
+from klearning.cli import commands
+from klearning.experiments.batch import get, run_batches
+from klearning.experiments.spec import build_prior, build_world
+from klearning.experiments.store import Store
+from klearning.optimism.bonuses import BONUSES
+from klearning.papers.odonoghue2021 import knowledge, misspecified, reproduce
+
+EXTENT = reproduce.Extent(figures=("misspecification", "knowledge"), study_seeds=2, command="a test")
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Two small worlds in place of the large ones."""
+    sea = {"name": "deep_sea", "depth": 4, "noise": 0.05}
+    river = {"name": "river_swim", "states": 3, "horizon": 4, "noise": 0.05}
+    for module in (misspecified, knowledge):
+        few = {"sea": module.Case(sea, 20, 0.3, 1.0), "river": module.Case(river, 30, 1.0, 2.0)}
+        monkeypatch.setattr(module, "CASES", few)
+
+
+def test_everything_is_drawn_and_printed_from_the_store(small, tmp_path):
+    store = Store(tmp_path / "store")
+    assert run_batches(reproduce.batches(EXTENT), store) > 0
+    assert run_batches(reproduce.batches(EXTENT), store) == 0
+    reproduce.publish(EXTENT, store, tmp_path)
+    assert (tmp_path / "misspecification.png").read_bytes().startswith(b"\x89PNG")
+    page = (tmp_path / "misspecification.md").read_text()
+    case = misspecified.CASES["river"]
+    axis, level = "Dirichlet mass / usual mass", 3.0
+    by_hand = kl.run(
+        kl.PSRL(), build_world(misspecified.batch(case, kl.PSRL(), axis, level, 2).spec), episodes=30, seeds=2,
+        prior=kl.Prior(kl.Gaussian(0.0, 1.0, 0.05), kl.Dirichlet(3.0)),
+    )  # fmt: skip
+    row = next(line for line in page.splitlines() if line.startswith(f"| {axis}: 3 "))
+    assert row.endswith(f"| {by_hand.regret[:, -1].mean():.0f} |")
+    check_knowledge((tmp_path / "knowledge.md").read_text())
+
+
+def check_knowledge(page):
+    """The lines of DeepSea and RiverSwim as `run` gives them."""
+    world = kl.deep_sea(4)
+    prior = kl.Prior(kl.Gaussian(0.0, 1.0, 0.05), kl.Dirichlet(0.3, support=world), span=1.0)
+    runs = kl.run(kl.KLearning(bonus="sharp"), world, prior=prior, episodes=20, seeds=2)
+    row = next(line for line in page.splitlines() if line.startswith("| `sharp` | the support and a value span"))
+    assert np.isfinite(runs.solved).all()
+    assert row.split(" | ")[2] == f"{np.median(runs.first_hit):.0f} / {np.median(runs.solved):.0f}"
+    prior = kl.Prior(kl.Gaussian(0.0, 1.0, 0.05), kl.Dirichlet(1.0), stationary=True)
+    runs = kl.run(kl.KLearning(), kl.river_swim(3, 4, noise=0.05), prior=prior, episodes=30, seeds=2)
+    row = next(line for line in page.splitlines() if line.startswith("| `reward` | that nothing changes"))
+    assert row.split(" | ")[2] == ""  # the layers of DeepSea differ
+    assert row.split(" | ")[3].startswith(f"{runs.regret[:, -1].mean():.0f} [")
+
+
+def differing(batch, usual):
+    """Fields of the prior, flattened, in which a batch is not the usual one; and what it is told."""
+
+    def flat(one):
+        prior = build_prior(one.spec)
+        told = {} if one.told == "nothing" else {"told": one.told}
+        return {**asdict(prior.reward), "mass": prior.transitions.mass, "span": prior.span, **told}
+
+    given = flat(batch)
+    return {key: value for key, value in given.items() if flat(usual).get(key) != value}
+
+
+@pytest.mark.parametrize("name", misspecified.CASES)
+@pytest.mark.parametrize(
+    ("axis", "field"),
+    [
+        ("stated noise / true noise", "noise"),
+        ("prior mean of rewards", "mean"),
+        ("prior sd of rewards", "sd"),
+        ("Dirichlet mass / usual mass", "mass"),
+        ("told of transitions", "told"),
+    ],
+)
+def test_one_thing_is_wrong_at_a_time(name, axis, field):
+    case = misspecified.CASES[name]
+    usual = misspecified.batch(case, kl.KLearning(), "told of transitions", "nothing")
+    unit = {"noise": case.world["noise"], "mass": case.mass}.get(field, 1.0)
+    for level in misspecified.AXES[axis]:
+        batch = misspecified.batch(case, kl.KLearning(), axis, level)
+        if level == misspecified.USUAL.get(axis, 1.0):
+            assert batch.name == usual.name
+        else:
+            wrong = differing(batch, usual)
+            assert wrong == {field: pytest.approx(unit * level) if isinstance(level, float) else level}
+
+
+@pytest.mark.parametrize("case", [*misspecified.CASES.values(), *knowledge.CASES.values()], ids=str)
+def test_the_usual_prior_is_right(case):
+    """Its noise is the world's, and the span that it states is an upper bound on that of V*, by a tenth at most."""
+    world = kl.worlds.WORLDS[case.world["name"]](
+        **{key: value for key, value in case.world.items() if key != "name"}
+    )  # fmt: skip
+    assert world.noise == case.world["noise"]
+    if isinstance(case, misspecified.Case):
+        assert case.prior.reward.noise == world.noise
+    else:
+        assert world.noise == knowledge.NOISE
+    widest = max(np.ptp(V) for V in kl.optimal(world).values)
+    assert widest <= case.span + 1e-12
+    assert case.span < 1.1 * widest
+
+
+def test_every_bonus_takes_part():
+    told = {batch.spec.agent["bonus"] for batch in knowledge.batches()}
+    assert told == set(BONUSES)
+    assert knowledge.batch(knowledge.CASES["DeepSea, depth 10"], "paper", knowledge.KNOWN[-1]) is None
+    names = [batch.name for batch in knowledge.batches()]
+    assert len(set(names)) == len(names) == len(BONUSES) * (3 * len(knowledge.KNOWN) - 2)
+
+
+def test_a_median_that_is_not_there_is_a_dash(small, tmp_path):
+    store, batch = Store(tmp_path), knowledge.batch(knowledge.CASES["sea"], "reward", "nothing more", 2)
+    run_batches([batch], store)
+    found = get(store, batch)
+    object.__setattr__(found, "solved", np.array([np.nan, np.nan, 5.0]))
+    object.__setattr__(found, "first_hit", np.array([3.0, 4.0, np.nan]))
+    assert knowledge._cell(found) == "4 / –"
+
+
+def test_the_command_runs_prints_and_goes_on(small, tmp_path):
+    """By name, with seeds of its own; the second call runs nothing and says the same."""
+    words = ["reproduce", "knowledge", "--seeds", "1", "--store", str(tmp_path / "store"), "--out", str(tmp_path)]
+    first, second = (CliRunner().invoke(commands, words, catch_exceptions=False) for _ in range(2))
+    assert first.exit_code == second.exit_code == 0
+    assert "| `reward` | the support |" in first.stdout
+    assert second.stdout == first.stdout
+    count = len(BONUSES) * (2 * len(knowledge.KNOWN) - 1)
+    assert len(list((tmp_path / "store" / "batches").glob("*.json"))) == count

@@ -1,0 +1,79 @@
+"""What the tests of the bonus `split` share: one row between two layers, and one sweep, straight from the kernels."""
+
+import numpy as np
+
+import klearning as kl
+from klearning.models.soft import soft_arrays
+from klearning.optimism.bonuses import bonus_for, fill, unseen_for
+from klearning.optimism.price import sweep
+
+
+def one_row(mass, counts, W, span=None):
+    """One state and action, seen to lead to the states behind it as often as ``counts``, worth W(i) for certain."""
+    n = np.asarray(counts, float)
+    prior = kl.Prior(kl.Gaussian(noise=0.0), kl.Dirichlet(mass), span=span)
+    visits, sums = [[[n.sum()]], np.ones((n.size, 1))], [[[0.0]], np.reshape(W, (-1, 1))]
+    return kl.Belief.from_counts(prior, visits, sums, [n.reshape(1, 1, -1)], [1.0])
+
+
+def row_bound(mass, counts, W, tau, span=None):
+    """φ of such a row: K less the reward, which is 0 and, where it was seen, certain."""
+    belief = one_row(mass, counts, W, span)
+    reward = 0.0 if np.sum(counts) > 0 else 0.5 / tau  # a prior variance of 1
+    return kl.solve(belief, tau, "split").k_values[0].item() - reward
+
+
+def exact(mass, counts, W, tau):
+    """τ log E exp(P·W/τ) of P ~ Dirichlet(α), α = mass/N + counts, by a series of positive terms, m = Σα:
+
+    E exp(Σ P_i x_i) = Σ_n e_n,      n e_n = Σ_{k=1..n} (Σ_i α_i x_i^k) e_{n−k} (m)_{n−k}/(m)_n,      x = (W − min W)/τ
+
+    as in theory.dirichlet_cumulant, but for counts whose coefficients would be beyond floats.
+    """
+    alpha, x = mass / len(W) + np.asarray(counts, float), (W - np.min(W)) / tau
+    top, total = x.max(), alpha.sum()
+    size = int(top + 12 * np.sqrt(top) + 60)
+    power = np.power.outer(x / top, np.arange(size + 1)).T @ alpha
+    rising = np.concatenate([[0.0], np.cumsum(np.log(total + np.arange(size)))])
+    e = np.ones(size + 1)
+    for n in range(1, size + 1):
+        k = np.arange(1, n + 1)
+        e[n] = (power[k] * np.exp(k * np.log(top) + rising[n - k] - rising[n])) @ e[n - k] / n
+    return float(np.min(W) + tau * np.log(e.sum()))
+
+
+def mean(mass, counts, W):
+    alpha = mass / len(W) + np.asarray(counts, float)
+    return float(alpha @ W / alpha.sum())
+
+
+def random_row(rng, masses=(0.01, 10.0), most=1e4, seen=5, ratios=(0.1, 200.0)):
+    """A mass, counts (whole or fractional), values, and a temperature at a stated ratio to their span."""
+    width = int(rng.integers(2, 12))
+    mass = float(np.exp(rng.uniform(*np.log(masses))))
+    counts = np.zeros(width)
+    where = rng.choice(width, min(int(rng.integers(seen + 1)), width), replace=False)
+    counts[where] = np.exp(rng.uniform(np.log(0.2), np.log(most), where.size))
+    if rng.random() < 0.6:
+        counts = np.ceil(counts)
+    W = rng.normal(size=width) if rng.random() < 0.5 else (rng.random(width) < 0.3) * 1.0
+    W[int(rng.integers(width))] = W.max() + 0.5
+    tau = float(np.ptp(W) / np.exp(rng.uniform(*np.log(ratios))))
+    return mass, counts, W, tau
+
+
+class Sweeps:
+    """f, H̄, C̄ and f″ of a belief at any τ, from one record of arrays."""
+
+    def __init__(self, belief, bonus="split"):
+        chosen, p = bonus_for(belief, bonus), belief.posterior()
+        self.model, self.c = p.model, np.zeros((belief.actions, belief.states))
+        fill(chosen, p, self.c)
+        self.work = soft_arrays(belief.layers, belief.actions, unseen_for(belief, chosen, p))
+
+    def __call__(self, tau):
+        return sweep(self.model, self.c, tau, self.work)
+
+    def slope(self, tau):
+        _, H, C, _ = self(tau)
+        return H - C / tau**2
