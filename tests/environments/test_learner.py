@@ -15,6 +15,7 @@ from klearning.arrays.rows import dense_block, row_sums, rows_to_layers
 from klearning.models.soft import Soft
 from klearning.models.sweeps import Model
 from klearning.storage.trees import take_apart, widen
+from klearning.trials.task import Streams
 from klearning.trials.trial import new_task
 from tests.support.cases import modest
 from tests.support.small_worlds import corridor, leaving
