@@ -32,9 +32,9 @@ def mean_interval(x: Floats, level: float = 0.95, seed: int = 0) -> Interval:
     spread = float(np.std(x, ddof=1)) if n > 1 else np.nan
     if n < FEWEST or not np.isfinite(mean):
         return Interval(mean, np.nan, np.nan)
-    if spread == 0.0:
-        return Interval(mean, mean, mean)
     apart = n - int(np.unique(x, return_counts=True)[1].max())  # from the commonest value
+    if apart == 0:
+        return Interval(mean, mean, mean)
     if apart < min(FEWEST, n / 2):
         return Interval(mean, np.nan, np.nan)
     draws = x[np.random.default_rng(seed).integers(0, n, (RESAMPLES, n))]
