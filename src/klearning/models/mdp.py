@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from klearning.arrays import checks
 from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.layers import by_layer, from_layers, offsets
+from klearning.arrays.row_checks import check_probabilities, check_rows
 from klearning.arrays.rows import (
     Entries,
     Rows,
@@ -40,6 +41,26 @@ class MDP:
     goal: tuple[int, int] | None = None
     name: str = "mdp"
     end: int | None = None
+
+    def __post_init__(self) -> None:
+        """What the kernels trust: they check no index."""
+        cuts = self.layers
+        if not isinstance(cuts, np.ndarray) or cuts.dtype != np.int64 or cuts.ndim != 1 or len(cuts) < 2:
+            raise ValueError(f"layers={cuts!r} is no array of offsets: give 0 and, for every layer, where it ends")
+        if cuts[0] != 0 or (np.diff(cuts) < 1).any():
+            raise ValueError(f"layers={cuts.tolist()} does not rise from 0: every layer needs a state")
+        checks.array("reward", self.reward, (None, self.states))
+        if self.actions == 0:
+            raise ValueError("reward has no actions: give at least one")
+        checks.distributions("initial", self.initial, (int(cuts[1]),))
+        widths = np.diff(cuts)
+        low, high = (np.repeat(np.append(ends, cuts[-1]), widths) for ends in (cuts[1:-1], cuts[2:]))
+        check_rows("rows", self.rows, (self.actions, self.states), low, high)
+        check_probabilities("rows", self.rows, (high > low).astype(float))
+        _check_noise(self.noise, self.reward)
+        _check_goal(self.goal, self.reward)
+        if self.end is not None and checks.whole("end", self.end, 0) >= widths.min():
+            raise ValueError(f"end={self.end} is no state of every layer: give a number below {widths.min()}")
 
     @classmethod
     def from_layers(
