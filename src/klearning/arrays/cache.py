@@ -27,7 +27,7 @@ except ImportError:  # no such locks on this system
 
 
 def sources_digest() -> str:
-    digest = hashlib.sha256(numba.__version__.encode())
+    digest = hashlib.sha256(f"{numba.__version__} {numba.config.BOUNDSCHECK}".encode())
     root = Path(__file__).parents[1]
     for path in sorted(root.rglob("*.py")):
         source = path.read_bytes()
