@@ -35,4 +35,4 @@ for name, prior in priors.items():
 
 # A caution that belongs to the second line: the paper's regret bound is proved for layers that are learnt apart.
 # With stationary=True the same planning runs on shared counts, which is what a simulator wants, but
-# `plan.bound` is then a guide and no longer a theorem (docs/simulators.md).
+# `plan.bound` is then a guide and no longer a theorem (docs/howto/own_simulator.md).

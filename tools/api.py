@@ -1,4 +1,4 @@
-"""docs/api.md, made from the public names: signatures as in the source, docstrings, fields with their comments.
+"""docs/reference/api.md, made from the public names: signatures, docstrings, fields with their comments.
 
 python -m tools.api
 """
@@ -14,7 +14,7 @@ from typing import Any
 import klearning
 from klearning.agents import AGENTS
 
-PAGE = Path(__file__).parents[1] / "docs" / "api.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "api.md"
 
 # in the order in which data flow; each room of the package belongs to one section
 SECTIONS: dict[str, tuple[str, ...]] = {

@@ -10,9 +10,9 @@ from klearning.experiments.batch import play_batch
 from klearning.papers.odonoghue2021 import knowledge, misspecified, study
 from tests.pages.test_docs import ROOT, blocks
 
-PRACTICE = (ROOT / "docs" / "theory_to_practice.md").read_text()
-WRONG = (ROOT / "docs" / "misspecification.md").read_text()
-BAYES = (ROOT / "docs" / "bayes_regret.md").read_text()
+PRACTICE = (ROOT / "docs" / "evidence" / "theory_to_practice.md").read_text()
+WRONG = (ROOT / "docs" / "evidence" / "misspecification.md").read_text()
+BAYES = (ROOT / "docs" / "evidence" / "bayes_regret.md").read_text()
 
 
 def row(page, beginning):
@@ -22,7 +22,7 @@ def row(page, beginning):
 
 
 def test_the_snippet_of_the_practice_page():
-    exec(blocks("docs/theory_to_practice.md", "python")[0], {})
+    exec(blocks("docs/evidence/theory_to_practice.md", "python")[0], {})
 
 
 def test_the_table_of_knowledge_is_whole():
@@ -75,7 +75,7 @@ def test_numbers_of_the_page_on_wrong_priors_come_again():
 
 @pytest.mark.slow
 def test_the_bandit_of_the_page(capsys):
-    exec(blocks("docs/misspecification.md", "python")[0], {})
+    exec(blocks("docs/evidence/misspecification.md", "python")[0], {})
     means = [float(line.split()[1]) for line in capsys.readouterr().out.splitlines()]
     assert means == pytest.approx([181, 103, 55, 193, 418], rel=0.2)
     assert min(means) == means[2]
