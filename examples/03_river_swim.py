@@ -1,6 +1,6 @@
 """RiverSwim: what one more true fact is worth to a Bayesian.
 
-A swimmer gets 0.005 a step for staying downstream, and 1 for reaching the source against the current. The river is
+A swimmer gets 0.005 per step for staying downstream, and 1 for reaching the source against the current. The river is
 the same at every step of the day. An agent that is told so learns from 20 steps of a day what one that is not told
 must learn for each of the 20 steps apart.
 """

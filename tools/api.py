@@ -95,7 +95,7 @@ def decorators(node: ast.FunctionDef) -> set[str]:
 
 
 def signature(node: ast.FunctionDef, name: str | None = None, bound: bool = False) -> str:
-    """`name(arguments) -> result`, a line an argument where it is long; a method's own first argument is left out."""
+    """`name(arguments) -> result`, one line per argument if long; a method's own first argument is left out."""
     own = [*node.args.posonlyargs, *node.args.args][0].arg if bound else None
     parts = [part for part in arguments(node.args) if part.split(":")[0] != own]
     result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
