@@ -53,6 +53,20 @@ def test_the_bayes_page_has_every_contestant():
     assert [int(x) for x in bound] == [round(kl.regret_bound(size.totals, n, 0.5)) for size, (_, n) in sizes]
 
 
+def test_the_power_of_the_bayes_page():
+    """Seven bounds of eight are above all that can be lost; what a random policy loses at the first size is so."""
+    sizes = study.Study().sizes()
+    stated = [tuple(map(int, cell.split(" / "))) for cell in row(BAYES, "| bound / N·L |")]
+    assert stated == [(round(kl.regret_bound(s.totals, n, study.NOISE)), n * s.L) for s, (_, n) in sizes.items()]
+    assert sum(bound > most for bound, most in stated) == 7
+    size, (worlds, n) = next(iter(sizes.items()))
+    even = np.full((size.L * size.S, size.A), 1 / size.A)
+    drawn = [kl.random_mdp(size.S, size.A, size.L, study.PRIOR, seed) for seed in range(worlds)]
+    lost = n * np.mean([kl.optimal(world).value - kl.evaluate(world, even).value for world in drawn])
+    assert row(BAYES, "| a random policy |")[0] == f"{lost / stated[0][0]:.0%}"
+    assert f"| a random policy | {lost:.1f} |" in BAYES
+
+
 @pytest.mark.slow
 def test_numbers_of_the_practice_page_come_again():
     """To a fifth: on another machine last digits differ, and a first hit with them."""
