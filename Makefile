@@ -14,7 +14,7 @@ help:
 	@echo "make test       run the tests"
 	@echo "make slow       run the statistical and crash tests, which take longer"
 	@echo "make lint       check style and types"
-	@echo "make bench      measure speed (prints the table of docs/performance.md)"
+	@echo "make bench      measure speed (prints the table of docs/evidence/performance.md)"
 	@echo "make site       turn docs/ into a site, out/site/index.html"
 	@echo "make setup      only build .venv"
 	@echo "make lock       find the newest versions that fit together, with their hashes: locks/*.txt"

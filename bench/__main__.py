@@ -1,4 +1,4 @@
-"""Speed, as ratios measured in one run: `make bench`. Prints the tables of docs/performance.md.
+"""Speed, as ratios measured in one run: `make bench`. Prints the tables of docs/evidence/performance.md.
 
 Every time is the best of many repetitions, on one core, inside a compiled loop where the thing
 measured is a kernel. Take the ratios: the times are this machine's.

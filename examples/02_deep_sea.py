@@ -1,6 +1,6 @@
 """DeepSea: a treasure that undirected exploration does not find, and how K-learning does.
 
-A diver sinks one row a step and moves left or right. Right costs a little every time, and only going right every time
+A diver sinks one row per step and moves left or right. Right costs a little every time, and only going right every time
 reaches the treasure: one path out of 2^depth.
 """
 

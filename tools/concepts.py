@@ -115,7 +115,7 @@ def visited(n: float) -> kl.Belief:
 
 @styled
 def bonus_picture() -> Any:
-    """The three versions of c in the first of ten layers, as visits grow."""
+    """c of three bonuses in the first of ten layers, as visits grow; `split` has the c of `reward`."""
     visits = np.array([0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024.0])
     figure, axes = new_figure(5.0, 2.8)
     for i, bonus in enumerate(("paper", "sharp", "reward")):

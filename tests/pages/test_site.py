@@ -141,7 +141,7 @@ def test_a_link_to_nothing_is_an_error():
 
 
 def test_the_api_page_is_that_of_the_docstrings():
-    assert api.PAGE.read_text() == api.page(), "docs/api.md is out of date: run python -m tools.api"
+    assert api.PAGE.read_text() == api.page(), "docs/reference/api.md is out of date: run python -m tools.api"
 
 
 def test_the_api_page_has_every_name():

@@ -43,9 +43,9 @@ from klearning.models.sweeps import Model
 class Prior:
     """What is known before the first episode.
 
-    ``span`` bounds max − min of the optimal values of the next layer, for the `sharp` bonus: one number,
-    or one a layer. By default (L − l) · range, where rewards are taken to lie in a range of 1, as in
-    the paper's Assumption 1 (a Gaussian prior has no range: state a span where 1 a step is wrong).
+    ``span`` bounds max − min of the optimal values of the next layer, for the bonuses `sharp` and `split`: one number,
+    or one per layer. By default `split` uses none, and `sharp` (L − l) · range, where rewards are taken to lie in a
+    range of 1, as in the paper's Assumption 1 (a Gaussian prior has no range: state a span where 1 per step is wrong).
 
     ``stationary`` says that rewards and transitions do not change with the step: what is seen in one layer is then
     known of all of them. It learns far faster where it is true; the regret bound is proved only without it.

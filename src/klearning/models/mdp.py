@@ -29,8 +29,9 @@ class MDP:
     """A finite-horizon MDP.
 
     ``noise`` is the standard deviation of Gaussian reward noise, or ``"bernoulli"`` where a reward is
-    a coin flip. ``goal`` names the (state, action) that counts as reaching the goal, where there is one, and ``end``
-    the state of every layer, counted from its first, in which an episode is over: agents know that it pays nothing.
+    a coin flip. ``goal`` names the (state, action) that counts as reaching the goal, where there is one: the state
+    numbered through all layers, so that the first of the last layer is ``mdp.layers[-2]``. ``end`` is the state of
+    every layer, counted from its first, in which an episode is over: agents know that it pays nothing.
     """
 
     layers: Ints
@@ -188,7 +189,7 @@ class MDP:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Exact values of a policy: ``value`` is E_ρ V_1, the rest one array a layer."""
+    """Exact values of a policy: ``value`` is E_ρ V_1, the rest one array per layer."""
 
     value: float
     values: Layers

@@ -10,7 +10,7 @@ tilted row, D = (q·W − φ)/τ ≥ 0 its price, and with g = V′ − V/τ
     K = m + c/τ + q·V − τD      H ← q·H − D      C ← c + q·C      K″ = 2c/τ³ + q·V″ + (variance of P·g, tilted)/τ
 
 The rest of the sweep, f = J + τH̄ + C̄/τ and the certificate stay as they are, under the tilted model. A stated span
-lets values of the unseen part be no further than that above the layer's least. Proofs: docs/better_bonus.md.
+lets values of the unseen part be no further than that above the layer's least. Proofs: docs/evidence/better_bonus.md.
 """
 
 from typing import NamedTuple

@@ -3,7 +3,7 @@
 A row of the posterior is P = (1−B)·P_seen + B·U with B ~ Beta(α0, n), U a draw from the prior. Here B is replaced by a
 law on knots 0 = b_0 < … < b_m = 1 that dominates it in convex order: what falls between two knots is moved to them in
 proportion, so that the mean stays. Whatever is convex in b can only grow by it, and no special function is left in the
-sweep, only in the table of weights ω_k(n), which is made once (docs/better_bonus.md).
+sweep, only in the table of weights ω_k(n), which is made once (docs/evidence/better_bonus.md).
 """
 
 from functools import cache

@@ -5,7 +5,7 @@
     law = theory.k_value_inequality(belief, posterior, tau=0.5, bonus="sharp")
     law.slack.min(), law.holds()
 
-docs/equations.md says which law is which equation of the paper.
+docs/reference/equations.md says which law is which equation of the paper.
 """
 
 from klearning.theory.bounds import breaks_assumption, lower_bound, regret_bound, theorem_arithmetic

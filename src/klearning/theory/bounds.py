@@ -38,7 +38,7 @@ def regret_bound(mdp_or_sizes: Any, episodes: ArrayLike, noise: float | None = N
     if noise is None:
         stated = getattr(mdp_or_sizes, "noise", None)
         if stated is None:
-            raise ValueError("noise=None: give the standard deviation of the rewards' noise, for sizes do not tell it")
+            raise ValueError("noise=None: give the standard deviation of the rewards' noise, as sizes do not tell it")
         noise = 0.5 if stated == "bernoulli" else stated
     sigma = checks.number("noise", noise, 0.0)
     N = _episodes(episodes)

@@ -85,7 +85,7 @@ def maximal_inequality(x: ArrayLike, tau: float, weights: ArrayLike | None = Non
 
 
 class Chain(NamedTuple):
-    """The three members of e-smax-upper, (S_l,) a layer, and the error of the first two."""
+    """The three members of e-smax-upper, (S_l,) per layer, and the error of the first two."""
 
     expected_maximum: Layers
     of_certainty_equivalents: Layers

@@ -25,7 +25,7 @@ MOST = 500_000  # members of a quadrature
 
 
 class Estimate(NamedTuple):
-    """Values and their standard errors, one array a layer; the errors are zero where all was enumerated."""
+    """Values and their standard errors, one array per layer; the errors are zero where all was enumerated."""
 
     values: Layers
     errors: Layers
@@ -33,7 +33,7 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Members and weights. Axes: member, state, action, next state; one array a layer."""
+    """Members and weights. Axes: member, state, action, next state; one array per layer."""
 
     weights: Floats
     rewards: Layers
@@ -62,7 +62,7 @@ class Ensemble:
         return 0.0 if V is None else np.einsum("nsay,ny->nsa", self.transitions[l], V)
 
     def average(self, blocks: Layers) -> Estimate:
-        """E^t of one array a layer, the member its first axis."""
+        """E^t of one array per layer, the member its first axis."""
         means = [np.tensordot(self.weights, x, 1) for x in blocks]
         if not self.drawn:
             return Estimate(means, [np.zeros_like(m) for m in means])
@@ -138,7 +138,7 @@ def _reward_rules(belief: Belief, nodes: int) -> list[Rule]:
 
 
 def _row_rules(belief: Belief, nodes: int) -> list[list[Rule]]:
-    """For each layer but the last one rule a transition row."""
+    """For each layer except the last, one rule per transition row."""
     rules = []
     for mean, mass in zip(belief.transition_means, row_mass(belief)):
         rows, m = mean.reshape(-1, mean.shape[-1]), mass.ravel()

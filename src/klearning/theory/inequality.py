@@ -10,7 +10,7 @@ Side = float | Floats | Layers
 
 
 class Inequality(NamedTuple):
-    """``lower`` ≤ ``upper``: numbers, or one array a layer; ``error`` is the standard error of their difference.
+    """``lower`` ≤ ``upper``: numbers, or one array per layer; ``error`` is the standard error of their difference.
 
     An error of zero means that both sides are exact up to rounding.
     """

@@ -30,13 +30,13 @@ def little_delta(belief: Belief, tau: float) -> Inequality:
 
 
 def expected_q_values(belief: Belief, policy: Sequence[ArrayLike]) -> Layers:
-    """e-app-qvals: E^t Q^π(s,a) is Q^π of the posterior-mean MDP, for rewards and rows of a layer are independent
+    """e-app-qvals: E^t Q^π(s,a) is Q^π of the posterior-mean MDP: rewards and rows of a layer are independent
     of all that comes after."""
     return evaluate(mean_mdp(belief), list(policy)).q_values
 
 
 def big_delta(belief: Belief, plan: Plan) -> Inequality:
-    """e-big-delta: Δ_l(s) by its definition and by its recursion, (S_l,) a layer; both sides equal."""
+    """e-big-delta: Δ_l(s) by its definition and by its recursion, (S_l,) per layer; both sides equal."""
     Q = expected_q_values(belief, plan.policy)
     heat = [_heat(plan.temperature, entropy(pi)) for pi in plan.policy]
     defined = [(pi * (K - q)).sum(axis=1) + h for pi, K, q, h in zip(plan.policy, plan.k_values, Q, heat)]
@@ -49,7 +49,7 @@ def big_delta(belief: Belief, plan: Plan) -> Inequality:
 
 
 def phi(belief: Belief, tau: float, occupancy: Sequence[ArrayLike], bonus: str = "paper") -> float:
-    """e-epregret-def: Φ^t(τ, λ) for any occupancy λ, (S_l, A) a layer."""
+    """e-epregret-def: Φ^t(τ, λ) for any occupancy λ, (S_l, A) per layer."""
     delta = bonus_at(belief, tau, bonus)
     flows = [checks.counts(f"occupancy[{l}]", x, delta[l].shape) for l, x in enumerate(occupancy)]
     collected = sum(float((x * d).sum()) for x, d in zip(flows, delta))
