@@ -206,7 +206,7 @@ def test_a_support_may_be_read_off_a_world(world):
 
 def test_a_transition_of_probability_zero_is_no_part_of_the_support():
     world = kl.deep_sea(4, slip=1.0)
-    belief = kl.Belief.empty(kl.Prior(transitions=kl.Dirichlet(support=world)), world.widths, 2, [1.0])
+    belief = kl.Belief.before(kl.Prior(transitions=kl.Dirichlet(support=world)), world)
     for mean, P in zip(belief.transition_means, world.transitions):
         assert (mean[P == 0] == 0).all()
 
@@ -221,7 +221,7 @@ def test_known_transitions_stay_as_they_are():
 
 def test_known_transitions_may_be_read_off_a_world():
     world = kl.deep_sea(4, slip=0.3, mapping_seed=2)
-    belief = kl.Belief.empty(kl.Prior(transitions=kl.Known(world)), world.widths, 2, world.initial)
+    belief = kl.Belief.before(kl.Prior(transitions=kl.Known(world)), world)
     assert_close(belief.sample(0).transitions, world.transitions, 0.0)
 
 
