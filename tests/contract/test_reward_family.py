@@ -89,6 +89,11 @@ def test_its_counts_are_checked(grades):
         kl.Belief.from_counts(kl.Prior(grades), [[[1, 3]]], [[[0.5, 9.0]]], [], [1.0])
 
 
+def test_spans_are_as_wide_as_its_rewards(grades):
+    assert kl.Prior(grades).spans(3).tolist() == [8.0, 4.0, 0.0]
+    assert kl.Prior(kl.Beta()).spans(3).tolist() == kl.Prior().spans(3).tolist() == [2.0, 1.0, 0.0]
+
+
 def test_worlds_are_drawn_from_it(grades):
     """Means N(3, 4) of 400 draws, by Kolmogorov and Smirnov: 1e-4 by chance."""
     belief = kl.Belief.empty(kl.Prior(grades), [20], 20, np.full(20, 0.05))

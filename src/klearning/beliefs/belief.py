@@ -31,9 +31,9 @@ from klearning.models.sweeps import Model
 class Prior:
     """What is known before the first episode.
 
-    ``span`` bounds max − min of the optimal values of the next layer, for the `sharp` bonus: one number,
-    or one a layer. By default (L − l) · range, where rewards are taken to lie in a range of 1, as in
-    the paper's Assumption 1 (a Gaussian prior has no range: state a span where 1 a step is wrong).
+    ``span`` bounds max − min of the optimal values of the next layer, for the `sharp` bonus, and for `split` where one
+    is stated: one number, or one per layer. By default (L − l) · range of the rewards, which is taken to be 1, as in
+    the paper's Assumption 1, where the prior has no bounds (state a span where 1 per step is wrong).
 
     ``stationary`` says that rewards and transitions do not change with the step: what is seen in one layer is then
     known of all of them. It learns far faster where it is true; the regret bound is proved only without it.
@@ -53,7 +53,8 @@ class Prior:
         """The bound on the span of V*_{l+1}, layer by layer; zero in the last."""
         left = np.arange(horizon - 1, -1, -1.0)
         if self.span is None:
-            return left
+            low, high = self.reward.bounds or (0.0, 1.0)
+            return left * (high - low)
         if np.ndim(self.span) == 0:
             return np.where(left > 0, checks.number("span", self.span, 0.0), 0.0)
         return np.where(left > 0, checks.counts("span", np.asarray(self.span), (horizon,)), 0.0)
