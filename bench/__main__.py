@@ -77,7 +77,7 @@ def cold_solves(times: int, model: Model, c: Floats, policy: Floats, W: Soft) ->
 def learned(depth: int, episodes: int) -> Memory:
     """K-learning's memory after some episodes of DeepSea: a belief as it is met in the middle of learning."""
     agent, world = kl.KLearning(), TEXT.world(depth)
-    belief = Belief.empty(TEXT.prior, world.widths, world.actions, world.initial)
+    belief = Belief.before(TEXT.prior, world)
     memory: Memory = agent.advance(agent.begin(belief), new_task(agent, world, episodes, 0), 0, episodes)
     return memory
 
@@ -127,7 +127,7 @@ def solve_table() -> None:
     for episodes in (1, 30, 100, 300, 1000):
         memory = learned(50, episodes)
         world = TEXT.world(50)
-        belief = Belief.empty(TEXT.prior, world.widths, 2, [1.0]).after(memory.posterior)
+        belief = Belief.before(TEXT.prior, world).after(memory.posterior)
         for bonus in ("paper", "reward"):
             solve_row(f"after {episodes} episodes", belief, memory, bonus)
 

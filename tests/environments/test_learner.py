@@ -106,7 +106,7 @@ def test_the_learner_is_the_agent_of_run(agent, prior):
     prior = PRIORS[prior]
     world = leaving(always=prior.stationary)
     task = new_task(agent, world, 40, 3)
-    memory = agent.begin(kl.Belief.empty(prior, world.widths, world.actions, world.initial, world.end))
+    memory = agent.begin(kl.Belief.before(prior, world))
     learner = numbered(agent, prior=prior)
     for ours, theirs in zip(learner.streams[1:], (task.reward_stream, task.row_stream), strict=False):
         ours.bit_generator.state = theirs.bit_generator.state

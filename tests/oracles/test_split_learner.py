@@ -88,7 +88,7 @@ def test_a_loaded_learner_goes_on_bit_for_bit(tmp_path, stationary, discover):
 
 def test_counts_are_shared_after_episodes():
     world = kl.deep_sea(6)
-    memory = AGENT.begin(kl.Belief.empty(kl.Prior(), world.widths, 2, world.initial))
+    memory = AGENT.begin(kl.Belief.before(kl.Prior(), world))
     task = new_task(AGENT, world, 50, 0)
     memory = AGENT.advance(memory, task, 0, 50)
     assert memory.work.unseen.moves is memory.posterior.moves

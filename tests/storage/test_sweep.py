@@ -95,7 +95,7 @@ def run_in_pieces(spec, store, chunks):
 def test_a_memory_taken_apart_and_put_together_goes_on_as_before(agent):
     for one in specs_of(agent):
         world = build_world(one)
-        belief = Belief.empty(build_prior(one), world.widths, world.actions, world.initial)
+        belief = Belief.before(build_prior(one), world)
         whole, broken = (new_task(agent, world, 40, 0) for _ in range(2))
         kept = agent.advance(agent.begin(belief), whole, 0, 15)
         memory = agent.advance(agent.begin(belief), broken, 0, 15)

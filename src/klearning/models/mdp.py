@@ -14,10 +14,12 @@ from klearning.arrays.row_checks import check_probabilities, check_rows
 from klearning.arrays.rows import (
     Entries,
     Rows,
+    checked_blocks,
     dense_entries,
+    rows_from_blocks,
     rows_to_layers,
+    steps_between,
     tiled_rows,
-    transition_rows,
 )
 from klearning.arrays.types import Floats, Ints, Layers
 from klearning.models.sweeps import Model, all_action_values, greedy, hard_sweep, occupancy_sweep, policy_sweep
@@ -84,7 +86,9 @@ class MDP:
         if actions == 0 or 0 in widths:
             raise ValueError("rewards has a layer without states or actions: every layer needs at least one of each")
         layers = offsets(widths)
-        rows = transition_rows("transitions", transitions, layers, actions)
+        steps = steps_between(layers)
+        checked = checked_blocks("transitions", transitions, steps, actions, checks.distributions)
+        rows = rows_from_blocks(actions, int(layers[-1]), steps, checked)
         start = checks.distributions("initial", initial, (widths[0],))
         reward = np.ascontiguousarray(np.concatenate(blocks).T)
         return cls(layers, reward, rows, start, _check_noise(noise, reward), _check_goal(goal, reward), name)

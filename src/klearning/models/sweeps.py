@@ -42,6 +42,12 @@ def shared(model: Model) -> bool:
 
 
 @kernel(inline=True)
+def row_of(model: Model, l: int, s: int) -> int:
+    """Where the tables hold state s of layer l."""
+    return s - model.layers[l] + model.table[l]
+
+
+@kernel(inline=True)
 def first_column(model: Model, x: Floats, l: int) -> int:
     """Where layer l begins in an array with a column for every state, or for every row of the tables."""
     return model.layers[l] if x.shape[1] == model.layers[-1] else model.table[l]

@@ -31,8 +31,12 @@ class Case(NamedTuple):
     span: float
 
     @property
+    def reward(self) -> Gaussian:
+        return Gaussian(0.0, 1.0, self.world["noise"])
+
+    @property
     def prior(self) -> Prior:
-        return Prior(Gaussian(0.0, 1.0, self.world["noise"]), Dirichlet(self.mass), self.span)
+        return Prior(self.reward, Dirichlet(self.mass), self.span)
 
 
 CASES = {
@@ -60,9 +64,7 @@ AXES: dict[str, tuple[Level, ...]] = {
 
 def batch(case: Case, agent: Agent, axis: str, level: Level, seeds: int = SEEDS) -> Batch:
     """The case with one thing changed; at its own level nothing is."""
-    prior, told = case.prior, "nothing"
-    reward = prior.reward
-    assert isinstance(reward, Gaussian)
+    prior, reward, told = case.prior, case.reward, "nothing"
     if axis == "stated noise / true noise":
         prior = replace(prior, reward=replace(reward, noise=reward.noise * float(level)))
     elif axis == "prior mean of rewards":

@@ -1,14 +1,33 @@
-"""Gauss rules for the laws that a belief is made of, by Golub and Welsch: nodes are eigenvalues of a Jacobi matrix.
+"""The distributions that a belief is made of: cumulants G(β) = log E exp(βX), and Gauss rules.
 
-A rule of n nodes is itself a law on n points that has the same first 2n − 1 moments. All even derivatives of exp are
-positive, so that its cumulants never exceed those of the law that it stands for.
+A rule of n nodes, by Golub and Welsch (the nodes are eigenvalues of a Jacobi matrix), is itself a distribution on n
+points that has the same first 2n − 1 moments. All even derivatives of exp are positive, so that its cumulants never
+exceed those of the distribution that it stands for.
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from klearning.arrays.types import Floats
 
 Rule = tuple[Floats, Floats]  # nodes and weights; the weights sum to one
+
+
+def gaussian_cumulant(mean: ArrayLike, variance: ArrayLike, beta: float) -> Floats:
+    """G(β) = mean·β + variance·β²/2."""
+    G: Floats = np.asarray(mean) * beta + np.asarray(variance) * (0.5 * beta * beta)
+    return G
+
+
+def beta_cumulant(heads: float, tails: float, beta: float) -> float:
+    """log E exp(β p) for p ~ Beta(heads, tails), that is log ₁F₁(heads; heads + tails; β), by its series."""
+    if beta < 0:
+        return beta + beta_cumulant(tails, heads, -beta)
+    terms = np.arange(int(beta + 12.0 * np.sqrt(beta) + 60.0))
+    steps = np.log(heads + terms) - np.log(heads + tails + terms) - np.log1p(terms)
+    logs = np.concatenate([[0.0], np.cumsum(steps + np.log(beta))]) if beta > 0 else np.zeros(1)
+    top = logs.max()
+    return float(top + np.log(np.exp(logs - top).sum()))
 
 
 def gauss_normal(mean: float, variance: float, nodes: int) -> Rule:
