@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import klearning as kl
 from klearning.arrays.rows import dense_block, row_sums, rows_to_layers
+from klearning.arrays.trees import take_apart, widen
 from klearning.models.soft import Soft
 from klearning.models.sweeps import Model
-from klearning.storage.trees import take_apart, widen
 from klearning.trials.task import Streams
 from klearning.trials.trial import new_task
 from tests.support.cases import modest
