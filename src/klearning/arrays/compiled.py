@@ -11,12 +11,13 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar, cast, overload
 
 import numba
+import numba.extending
 import numpy as np
 
 from klearning.arrays.interrupts import uninterrupted
@@ -33,7 +34,7 @@ def _sources_digest() -> str:
     root = Path(__file__).parents[1]
     for path in sorted(root.rglob("*.py")):
         source = path.read_bytes()
-        if b"@kernel" in source or b"def kernel" in source:
+        if any(mark in source for mark in (b"@kernel", b"def kernel", b"by_record(")):
             digest.update(path.relative_to(root).as_posix().encode())
             digest.update(source)
     return digest.hexdigest()[:16]
@@ -108,6 +109,27 @@ class Kernel:
     @property
     def _numba_type_(self) -> Any:
         return self.dispatcher._numba_type_
+
+
+def by_record(kernels: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
+    """One name for several kernels: the class of the record that is the last argument says which is called.
+
+    In a kernel the choice is made when it is compiled, and costs nothing.
+    """
+
+    def chosen(*arguments: Any) -> Any:
+        return kernels[type(arguments[-1])](*arguments)
+
+    @numba.extending.overload(chosen)
+    def choose(*arguments: Any) -> Any:
+        one = kernels[arguments[-1].instance_class]
+
+        def call(*arguments: Any) -> Any:
+            return one(*arguments)
+
+        return call
+
+    return chosen
 
 
 @cache

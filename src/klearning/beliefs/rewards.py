@@ -1,7 +1,7 @@
 """Priors of mean rewards: a conjugate family in numbers, its moments, its draws."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class Gaussian:
     mean: float = 0.0
     sd: float = 1.0
     noise: float = 0.05
+
+    span: ClassVar[float] = np.inf  # how far apart two mean rewards may be
 
     def __post_init__(self) -> None:
         checks.number("mean", self.mean, -np.inf)
@@ -55,6 +57,8 @@ class Beta:
 
     a: float = 1.0
     b: float = 1.0
+
+    span: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         checks.number("a", self.a, 0.0, above=True)

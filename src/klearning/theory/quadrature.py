@@ -1,33 +1,17 @@
-"""Gauss rules for the laws that a belief is made of, by Golub and Welsch: nodes are eigenvalues of a Jacobi matrix.
-
-A rule of n nodes is itself a law on n points that has the same first 2n − 1 moments. All even derivatives of exp are
-positive, so that its cumulants never exceed those of the law that it stands for.
-"""
+"""Gauss rules for the laws that a belief is made of: normal, Beta, Dirichlet."""
 
 import numpy as np
 
+from klearning.arrays.quadrature import Rule, gauss_beta, golub_welsch
 from klearning.arrays.types import Floats
-
-Rule = tuple[Floats, Floats]  # nodes and weights; the weights sum to one
 
 
 def gauss_normal(mean: float, variance: float, nodes: int) -> Rule:
     """N(mean, variance) on so many points; on one where nothing is uncertain."""
     if variance == 0.0:
         return np.array([mean]), np.ones(1)
-    x, w = _golub_welsch(np.zeros(nodes), np.arange(1.0, nodes))
+    x, w = golub_welsch(np.zeros(nodes), np.arange(1.0, nodes))
     return mean + np.sqrt(variance) * x, w
-
-
-def gauss_beta(heads: float, tails: float, nodes: int) -> Rule:
-    """Beta(heads, tails) on so many points of (0, 1)."""
-    a, b, n = tails - 1.0, heads - 1.0, np.arange(1.0, nodes)
-    s = a + b
-    centre = np.append((b - a) / (s + 2.0), (b * b - a * a) / ((2 * n + s) * (2 * n + s + 2)))
-    off = 4 * n * (n + a) * (n + b) / ((2 * n + s) ** 2 * (2 * n + s + 1))
-    off[1:] *= (n[1:] + s) / (2 * n[1:] + s - 1)  # in the first both are 1 + s, which may be zero
-    x, w = _golub_welsch(centre, off)
-    return (1.0 + x) / 2.0, w
 
 
 def gauss_dirichlet(alpha: Floats, nodes: int) -> Rule:
@@ -41,9 +25,3 @@ def gauss_dirichlet(alpha: Floats, nodes: int) -> Rule:
         left, weights = np.outer(left, 1.0 - x).ravel(), np.outer(weights, w).ravel()
     rows[:, inside[-1]] = left
     return rows, weights
-
-
-def _golub_welsch(diagonal: Floats, squared: Floats) -> Rule:
-    beside = np.sqrt(squared)
-    x, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
-    return x, vectors[0] ** 2
