@@ -120,7 +120,7 @@ def by_record(kernels: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
     def chosen(*arguments: Any) -> Any:
         return kernels[type(arguments[-1])](*arguments)
 
-    @numba.extending.overload(chosen)
+    @numba.extending.overload(chosen)  # type: ignore[untyped-decorator]
     def choose(*arguments: Any) -> Any:
         one = kernels[arguments[-1].instance_class]
 

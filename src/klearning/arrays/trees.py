@@ -4,12 +4,25 @@ Memories are nested NamedTuples of arrays and numbers, so this needs to know not
 pickled.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from klearning.arrays.rows import Rows
+
+Record = TypeVar("Record", bound=type)
+
+
+def marked(*, scratch: bool = False) -> Callable[[Record], Record]:
+    """Say of a NamedTuple that it is only room to work in: never kept, never widened."""
+
+    def mark(record: Record) -> Record:
+        setattr(record, "SCRATCH", scratch)  # noqa: B010  # a class of records has no such field
+        return record
+
+    return mark
 
 
 def is_scratch(part: Any) -> bool:

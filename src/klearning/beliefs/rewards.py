@@ -1,7 +1,7 @@
 """Priors of mean rewards: a conjugate family in numbers, its moments, its draws."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,6 @@ class Gaussian:
     sd: float = 1.0
     noise: float = 0.05
 
-    span: ClassVar[float] = np.inf  # how far apart two mean rewards may be
-
     def __post_init__(self) -> None:
         checks.number("mean", self.mean, -np.inf)
         checks.number("sd", self.sd, 0.0)
@@ -39,6 +37,11 @@ class Gaussian:
         ratio = float(self.noise) / float(self.sd) if self.sd > 0 else np.inf
         strength = ratio * ratio  # infinite where the mean is as good as known
         return RewardPrior(float(self.mean), float(self.sd) ** 2, strength, float(self.noise) ** 2, 0.0)
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Between what all rewards lie; None where they may be anything."""
+        return None
 
     def variance(self, p: Any) -> Floats:
         """The exact posterior variance: of a Gaussian, the proxy itself."""
@@ -58,8 +61,6 @@ class Beta:
     a: float = 1.0
     b: float = 1.0
 
-    span: ClassVar[float] = 1.0
-
     def __post_init__(self) -> None:
         checks.number("a", self.a, 0.0, above=True)
         checks.number("b", self.b, 0.0, above=True)
@@ -67,6 +68,10 @@ class Beta:
     def numbers(self) -> RewardPrior:
         strength = float(self.a + self.b)
         return RewardPrior(self.a / strength, 0.25 / (strength + 1.0), strength, 0.25, 1.0)
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        return 0.0, 1.0
 
     def variance(self, p: Any) -> Floats:
         """The exact posterior variance, at most the proxy."""

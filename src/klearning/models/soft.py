@@ -6,16 +6,16 @@ import numpy as np
 
 from klearning.arrays.compiled import index, kernel
 from klearning.arrays.elementary import exp_negative, log1p_unit
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 from klearning.models.sweeps import Model, at_start
 
 LANES = 8  # states are folded this many at a time: layers begin at multiples of it
 
 
+@marked(scratch=True)
 class Soft(NamedTuple):
     """What one optimistic sweep leaves behind. Layer l is at ``at[l] : at[l+1]``, padded to whole lanes."""
-
-    SCRATCH = True  # room to work in: not saved
 
     at: Ints
     V: Floats  # soft value (e-soft-value)

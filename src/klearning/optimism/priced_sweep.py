@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import kernel
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Posterior
@@ -29,10 +30,9 @@ from klearning.optimism.temperature import (
 from klearning.optimism.unseen_mass import Unseen, unseen_arrays
 
 
+@marked(scratch=True)
 class Priced(NamedTuple):
     """Room to work in for a sweep that prices transitions."""
-
-    SCRATCH = True  # not saved
 
     soft: Soft
     unseen: Unseen

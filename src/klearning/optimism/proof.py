@@ -21,8 +21,10 @@ ROUNDING = 1e-12
 
 def certain_spans(belief: Belief) -> Floats:
     """How far apart values of the next layer can be under this belief, per layer; infinite for Gaussian rewards."""
-    left = np.arange(belief.horizon - 1, -1, -1.0)
-    return np.multiply(left, belief.prior.reward.span, where=left > 0, out=np.zeros_like(left))
+    low, high = belief.prior.reward.bounds or (-np.inf, np.inf)
+    if belief.end >= 0:  # nothing is paid there
+        low, high = min(low, 0.0), max(high, 0.0)
+    return np.append(np.arange(belief.horizon - 1.0, 0.0, -1.0) * (high - low), 0.0)
 
 
 def is_proved(belief: Belief, prices: bool, p: Posterior, c: Floats) -> bool:

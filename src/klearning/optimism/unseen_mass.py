@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import kernel
-from klearning.arrays.quadrature import Rule, gauss_beta
 from klearning.arrays.types import Floats, Ints
+from klearning.beliefs.distributions import Rule, gauss_beta
 
 KNOTS = np.linspace(0.0, 1.0, 16) ** 2  # denser towards 0, where B is after many visits; two or four lanes of them
 DENSE = 32  # every count up to here has a row of its own in the table

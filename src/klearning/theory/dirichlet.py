@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
-from klearning.arrays.quadrature import gauss_beta
 from klearning.arrays.types import Floats
+from klearning.beliefs.distributions import gauss_beta, gauss_dirichlet
 from klearning.theory.cumulants import beta_cumulant, dirichlet_cumulant
 from klearning.theory.inequality import Inequality
-from klearning.theory.quadrature import gauss_dirichlet
 
 
 class Dominance(NamedTuple):

@@ -15,12 +15,11 @@ from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
 from klearning.arrays.layers import by_layer
-from klearning.arrays.quadrature import Rule, gauss_beta
 from klearning.arrays.types import Floats, Layers
 from klearning.beliefs.belief import Belief
+from klearning.beliefs.distributions import Rule, gauss_beta, gauss_dirichlet, gauss_normal
 from klearning.beliefs.rewards import Beta
 from klearning.models.mdp import MDP
-from klearning.theory.quadrature import gauss_dirichlet, gauss_normal
 
 MOST = 500_000  # members of a quadrature
 
