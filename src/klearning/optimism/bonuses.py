@@ -69,8 +69,8 @@ BONUSES = {
         Bonus(
             "paper", "(σ² + (L−l)²) / (2 (n∨1))",
             "e-bellmanop as printed",
-            "where it is no less than `sharp` would be: Beta rewards; with known transitions also Gaussian ones "
-            "whose σ²/(n∨1) is nowhere below Var(μ|data), as with sd ≤ noise",
+            "where it is nowhere below a valid `sharp`: Beta rewards; with known transitions also Gaussian ones "
+            "where 2c is nowhere below Var(μ|data), as with sd ≤ noise",
             steps_left,
         ),
         Bonus(
