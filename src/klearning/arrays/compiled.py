@@ -1,10 +1,11 @@
 """How kernels are compiled: one decorator."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import update_wrapper
 from typing import Any, TypeVar, cast, overload
 
 import numba
+import numba.extending
 import numpy as np
 
 from klearning.arrays.cache import announce_compilation as announce_compilation
@@ -75,3 +76,24 @@ class Kernel:
     @property
     def _numba_type_(self) -> Any:
         return self.dispatcher._numba_type_
+
+
+def by_record(kernels: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
+    """One name for several kernels: the class of the record that is the last argument says which is called.
+
+    In a kernel the choice is made when it is compiled, and costs nothing.
+    """
+
+    def chosen(*arguments: Any) -> Any:
+        return kernels[type(arguments[-1])](*arguments)
+
+    @numba.extending.overload(chosen)  # type: ignore[untyped-decorator]
+    def choose(*arguments: Any) -> Any:
+        one = kernels[arguments[-1].instance_class]
+
+        def call(*arguments: Any) -> Any:
+            return one(*arguments)
+
+        return call
+
+    return chosen

@@ -43,8 +43,11 @@ def gauss_beta(heads: float, tails: float, nodes: int) -> Rule:
     a, b, n = tails - 1.0, heads - 1.0, np.arange(1.0, nodes)
     s = a + b
     centre = np.append((b - a) / (s + 2.0), (b * b - a * a) / ((2 * n + s) * (2 * n + s + 2)))
-    off = 4 * n * (n + a) * (n + b) / ((2 * n + s) ** 2 * (2 * n + s + 1))
-    off[1:] *= (n[1:] + s) / (2 * n[1:] + s - 1)  # in the first both are 1 + s, which may be zero
+    square = (2 * n + s) ** 2
+    with np.errstate(invalid="ignore"):
+        off = 4.0 * (n * (n + a)) * ((n + b) * (n + s)) / (square * (square - 1.0))
+    if abs(1.0 + s) < 1e-6:  # a factor above and below in the first, which may be zero
+        off[:1] = 4.0 * (1.0 + a) * (1.0 + b) / ((2.0 + s) ** 2 * (3.0 + s))
     x, w = _golub_welsch(centre, off)
     return (1.0 + x) / 2.0, w
 

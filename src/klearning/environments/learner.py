@@ -23,13 +23,13 @@ from klearning.agents import AGENTS
 from klearning.arrays import checks
 from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.interrupts import uninterrupted
+from klearning.arrays.trees import leaf_names, put_together_by_name, take_apart, widen
 from klearning.arrays.types import Arrays, Floats
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode
 from klearning.environments.numbering import Numbering
 from klearning.storage.codec import prior_arrays, prior_from_json, prior_to_json, space_from_json, space_to_json
 from klearning.storage.learner_file import read_archive, write_archive
-from klearning.storage.trees import leaf_names, put_together_by_name, take_apart, widen
 from klearning.trials.agent import Stepwise
 from klearning.trials.streams import streams
 from klearning.trials.task import Streams, draw_action

@@ -4,18 +4,35 @@ Memories are nested NamedTuples of arrays and numbers, so this needs to know not
 pickled.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from klearning.arrays.rows import Rows
-from klearning.models.soft import Soft
+
+Record = TypeVar("Record", bound=type)
+
+
+def marked(*, scratch: bool = False) -> Callable[[Record], Record]:
+    """Say of a NamedTuple that it is only room to work in: never kept, never widened."""
+
+    def mark(record: Record) -> Record:
+        setattr(record, "SCRATCH", scratch)  # noqa: B010  # a class of records has no such field
+        return record
+
+    return mark
+
+
+def is_scratch(part: Any) -> bool:
+    """Whether a record says of itself that it is only room to work in."""
+    return getattr(part, "SCRATCH", False)
 
 
 def take_apart(memory: Any) -> list[NDArray[Any]]:
     """The arrays and numbers of nested tuples, in order; not those that are only room to work in."""
-    if isinstance(memory, Soft):
+    if is_scratch(memory):
         return []
     if isinstance(memory, tuple):
         return [leaf for part in memory for leaf in take_apart(part)]
@@ -24,7 +41,7 @@ def take_apart(memory: Any) -> list[NDArray[Any]]:
 
 def leaf_names(memory: Any, name: str = "memory") -> list[str]:
     """What `take_apart` lists, by name."""
-    if isinstance(memory, Soft):
+    if is_scratch(memory):
         return []
     if isinstance(memory, tuple):
         fields = getattr(memory, "_fields", range(len(memory)))
@@ -39,7 +56,7 @@ def put_together(template: Any, leaves: list[NDArray[Any]], shared: dict[int, An
     Where the template holds one array in two places, so does the result.
     """
     shared = {} if shared is None else shared
-    if isinstance(template, Soft):
+    if is_scratch(template):
         return _sharing(template, shared)
     if isinstance(template, tuple):
         parts = [put_together(part, leaves, shared) for part in template]
@@ -78,7 +95,7 @@ def widen(old: Any, new: Any, before: int, after: int) -> Any:
 
     Arrays of ``new`` are written to and kept, so that one that is in two places stays so.
     """
-    if isinstance(old, Soft):  # room to work in
+    if is_scratch(old):
         return new
     if isinstance(old, Rows):
         return _widen_rows(old, new, before, after)
