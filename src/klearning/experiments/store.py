@@ -3,7 +3,7 @@
     store/runs/ab/abcdef…/spec.json     what was run, canonical
                           arrays.npz    what came of it
                           meta.json     checksum of the arrays, versions of the libraries
-    store/checkpoints/abcdef….npz       runs under way
+    store/checkpoints/abcdef….npz       runs and parts of batches under way
     store/batches/abcdef….npz, .json    many small runs in one file: see batch.py
     store/set-aside/                    what was found broken, never used
     store/index.sqlite                  for queries; rebuilt from the folders whenever it is missing
@@ -110,6 +110,9 @@ class Store:
     def checkpoint(self, name: str) -> Path:
         return self.path / "checkpoints" / f"{name}.npz"
 
+    def batch(self, name: str) -> Path:
+        return self.path / "batches" / f"{name}.json"
+
     def __contains__(self, spec: Spec) -> bool:
         return self.folder(spec.name).is_dir()
 
@@ -200,15 +203,19 @@ class Store:
         path.rename(shelf / f"{path.name}.{os.urandom(4).hex()}")
 
     def gc(self) -> list[str]:
-        """Remove what nothing will use: unfinished writes, checkpoints of finished runs, what was set aside."""
+        """Remove what nothing will use: unfinished writes, checkpoints of what is finished, what was set aside."""
         leftovers = [path for path in (self.path / "runs").iterdir() if path.name.startswith(".")]
         leftovers += [path for path in (self.path / "checkpoints").iterdir() if path.name.startswith(".")]
-        leftovers += [path for path in (self.path / "checkpoints").glob("*.npz") if self.folder(path.stem).is_dir()]
+        leftovers += [path for path in (self.path / "checkpoints").glob("*.npz") if self._is_done(path.stem)]
         shelf = self.path / "set-aside"
         leftovers += list(shelf.iterdir()) if shelf.is_dir() else []
         for path in leftovers:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         return [str(path.relative_to(self.path)) for path in leftovers]
+
+    def _is_done(self, name: str) -> bool:
+        """Whether a run, or the batch of which ``name`` is a part, is finished."""
+        return self.folder(name).is_dir() or self.batch(name.partition(".")[0]).is_file()
 
     def rows(self) -> list[dict[str, Any]]:
         """The index, brought up to date with the folders, in order of protocol, world, agent and seed.
@@ -273,13 +280,15 @@ class Store:
 
 def provenance(data: bytes) -> dict[str, Any]:
     """What is written beside an archive: its checksum, and the versions that made it."""
+    return {"arrays_sha256": checksum(data), "versions": versions()}
+
+
+def versions() -> dict[str, str]:
+    """What the last digits of a result may depend on."""
     return {
-        "arrays_sha256": checksum(data),
-        "versions": {
-            "klearning": __version__,
-            "numpy": np.__version__,
-            "numba": numba.__version__,
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-        },
+        "klearning": __version__,
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
     }
