@@ -23,6 +23,9 @@ class Picture(NamedTuple):
     policy: Floats  # (A, S), the one that was followed in episode t
 
 
+PARTS = Picture._fields[1:]
+
+
 def execute(
     spec: Spec,
     store: Store,
@@ -62,8 +65,8 @@ def _begin(spec: Spec, store: Store) -> tuple[Trial, list[Picture]]:
         try:
             arrays, begun = read_checkpoint(path, spec.name), trial()
             begun.restore(arrays)
-            return begun, _pictures(spec, arrays, begun.played)
-        except (ValueError, KeyError, IndexError):
+            return begun, _pictures(spec, begun, arrays)
+        except (ValueError, KeyError):
             path.unlink(missing_ok=True)
     return trial(), []
 
@@ -82,15 +85,19 @@ def _picture(trial: Trial) -> Picture:
 
 
 def _stacked(pictures: list[Picture]) -> Arrays:
-    """An array a part of a picture, if there are any pictures."""
-    parts = Picture._fields[1:] if pictures else ()
+    """One array per part of a picture, if there are any pictures."""
+    parts = PARTS if pictures else ()
     return {f"snapshot_{part}": np.stack([getattr(picture, part) for picture in pictures]) for part in parts}
 
 
-def _pictures(spec: Spec, arrays: Arrays, played: int) -> list[Picture]:
-    """The inverse of `_stacked`."""
-    times = [t for t in spec.snapshots if t <= played]
-    return [Picture(t, *(arrays[f"snapshot_{part}"][i] for part in Picture._fields[1:])) for i, t in enumerate(times)]
+def _pictures(spec: Spec, trial: Trial, arrays: Arrays) -> list[Picture]:
+    """The inverse of `_stacked`; they must look like one that is taken now."""
+    times = [t for t in spec.snapshots if t <= trial.played]
+    for part in PARTS if times else ():
+        x, now = arrays[f"snapshot_{part}"], getattr(_picture(trial), part)
+        if (x.shape, x.dtype) != ((len(times), *now.shape), now.dtype):
+            raise ValueError(f"snapshot_{part} has shape {x.shape}, not {(len(times), *now.shape)}")
+    return [Picture(t, *(arrays[f"snapshot_{part}"][i] for part in PARTS)) for i, t in enumerate(times)]
 
 
 def _result(spec: Spec, trial: Trial, pictures: list[Picture]) -> Arrays:

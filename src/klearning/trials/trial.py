@@ -74,12 +74,14 @@ class Trial:
             memory = put_together_by_name(self.memory, {name: x.copy() for name, x in arrays.items()})
             played = len(arrays["log.values"])
             for name, part in self._log_until(played).items():
-                if arrays[name].shape != part.shape or arrays[name].dtype != part.dtype:
-                    raise ValueError(f"{name} has shape {arrays[name].shape}, not {part.shape}")
+                if (arrays[name].shape, arrays[name].dtype) != (part.shape, part.dtype):
+                    raise ValueError(
+                        f"{name} is {arrays[name].dtype} {arrays[name].shape}, not {part.dtype} {part.shape}"
+                    )
                 part[...] = arrays[name]
             for stream, state in zip(self._streams(), json.loads(arrays["streams"].tobytes()), strict=True):
                 stream.bit_generator.state = state
-        except (KeyError, IndexError, TypeError) as error:
+        except (KeyError, IndexError, TypeError, ValueError) as error:
             raise ValueError(f"this is not the state of such a trial: {error}") from None
         self.memory, self.played = memory, played
 
