@@ -33,6 +33,7 @@ from klearning.trials.trial import Trial
 VERSION = 1
 TOLD = ("nothing", "support", "transitions")
 PARTS = 16  # of a batch, about: enough for the cores of a machine
+FIRST_CHUNK = 500  # episodes: runs are short, and a call of a kernel is dear beside one
 PART_RUNS = (4, 64)  # fewest and most runs of a part
 
 
@@ -262,7 +263,7 @@ def _numbers(batch: Batch, seed: int, watch: Watch) -> Arrays:
     spec = batch.run_of(seed)
     world, agent = build_world(spec), build_agent(spec)
     trial = Trial(agent, world, batch.prior(world), seed, spec.episodes, spec.evaluate_every)
-    for _ in trial.chunks():
+    for _ in trial.chunks(size=FIRST_CHUNK):
         watch.look(f"at run {seed} of {batch.seeds}")
     log, at, best = trial.log, np.array(batch.points) - 1, optimal_value(world)
     kept: Arrays = {

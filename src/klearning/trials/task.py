@@ -1,8 +1,8 @@
 """Where an agent meets a world: policy → one episode → update, thousands of times a second.
 
-This is the only module that sees both. An agent's loop (see agents/) asks `play` for each episode: it
-walks the policy through the world, writes the trajectory into a buffer, and logs the policy's exact
-value, the return and whether the goal was reached. Neither side knows that it is watched.
+An agent's loop (see agents/) asks `play` for each episode: it walks the policy through the world, writes the
+trajectory into a buffer, and logs the policy's exact value, the return and whether the goal was reached. Neither side
+knows that it is watched.
 """
 
 from typing import NamedTuple
@@ -14,8 +14,6 @@ from klearning.arrays.rows import Rows
 from klearning.arrays.types import Flags, Floats
 from klearning.beliefs.posterior import Episode
 from klearning.models.sweeps import Model, policy_sweep
-
-CHUNK_SECONDS = 0.1  # about how long a kernel runs before Python may show progress or stop
 
 
 class World(NamedTuple):
@@ -40,7 +38,7 @@ class Log(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A world, the buffers an episode needs, and the streams of randomness, one a use."""
+    """A world, the buffers an episode needs, and the streams of randomness, one per use."""
 
     world: World
     log: Log

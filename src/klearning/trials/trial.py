@@ -47,12 +47,11 @@ class Trial:
         self.memory = self.agent.advance(self.memory, self.task, self.played, count)
         self.played += count
 
-    def chunks(self, stops: Iterable[int] = ()) -> Iterator[int]:
+    def chunks(self, stops: Iterable[int] = (), size: int = 1) -> Iterator[int]:
         """Play to the end; after every chunk its number of episodes is yielded, and the caller may look, or leave.
 
-        Chunks double until they take about `CHUNK_SECONDS`, and one ends at each of the episodes ``stops``.
+        Chunks double from ``size`` episodes until they take about `CHUNK_SECONDS`; one ends at each of ``stops``.
         """
-        size = 1
         for stop in sorted({min(t, self.episodes) for t in (*stops, self.episodes)}):
             while self.played < stop:
                 count, began = min(size, stop - self.played), time.perf_counter()
