@@ -13,8 +13,9 @@ from klearning.cli.names import FIGURE, PROTOCOL, as_json
 from klearning.cli.options import depth_list
 from klearning.cli.stores import run_sweep
 from klearning.cli.teaching import Command
-from klearning.experiments.batch import Batch, missing_batches, run_batches
+from klearning.experiments.batch import Batch, missing_batches
 from klearning.experiments.store import Store
+from klearning.experiments.sweep import run_batches
 
 EXAMPLES = (
     "klearning reproduce --quick",

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from klearning.experiments.batch import Batch, run_batches
+from klearning.experiments.batch import Batch
 from klearning.experiments.spec import Spec
 from klearning.experiments.store import Store
-from klearning.experiments.sweep import Outcome, Result, sweep
+from klearning.experiments.sweep import Outcome, Result, run_batches, sweep
 from klearning.figures.canvas import save
 from klearning.papers.odonoghue2021 import (
     bayes_regret,
