@@ -9,11 +9,10 @@ For episode t = 1, 2, …:
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.agents.value_iteration import exploit
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
@@ -22,6 +21,7 @@ from klearning.beliefs.posterior import Episode, Posterior, learn
 from klearning.models.soft import Soft, soft_arrays, soft_values
 from klearning.optimism.bonuses import BONUSES, Bonus, bonus_for, check_schedule, fill, refresh, unseen_for
 from klearning.optimism.temperature import Temperature, at_optimum, at_temperature, scheduled
+from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task, play
 
 OPTIMAL, SCHEDULE, FIXED = range(3)
@@ -76,7 +76,7 @@ def episodes(memory: Memory, rule: Rule, task: Task, first: int, count: int) -> 
 
 
 @dataclass(frozen=True)
-class KLearning:
+class KLearning(Agent[Memory]):
     """K-learning with temperature "optimal", "schedule" or a number, and bonus "reward", "split", "sharp" or "paper".
 
     ``tolerance`` is the duality gap, relative to the optimism f − J, at which the search for τ stops.
@@ -112,19 +112,16 @@ class KLearning:
         work = soft_arrays(belief.layers, belief.actions, unseen_for(belief, bonus, posterior))
         return Memory(posterior, bonus, c, 0.0, np.zeros_like(c), work)
 
-    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
+    def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
         return episodes(memory, self.rule(), task, first, count)
 
-    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+    def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
         found = plan(memory, self.rule(), t)
-        said[:] = found.tau, found.bound, found.gap, found.sweeps
+        diagnostics[:] = found.tau, found.bound, found.gap, found.sweeps
         return memory._replace(warm=found.warm)
 
-    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+    def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
         return update(memory, memory.warm, episode)
 
-    def exploit(self, memory: Any) -> Floats:
-        return exploit(memory.posterior)
-
-    def values(self, memory: Any) -> Floats:
+    def values(self, memory: Memory) -> Floats:
         return soft_values(memory.posterior.model.layers, memory.work)

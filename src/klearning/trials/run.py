@@ -15,7 +15,7 @@ from klearning.arrays.types import Flags, Floats
 from klearning.beliefs.belief import Belief, Prior
 from klearning.models.mdp import MDP, optimal
 from klearning.trials import regret
-from klearning.trials.agent import Agent
+from klearning.trials.agent import Agent, check_methods
 from klearning.trials.task import CHUNK_SECONDS, Log
 from klearning.trials.trial import new_task
 
@@ -69,6 +69,7 @@ def run(
     every ``evaluate_every`` episodes and carried over in between. ``progress`` is called from time to
     time with the number of episodes just finished.
     """
+    check_methods(agent)
     if not isinstance(world, MDP):
         raise ValueError(f"world={world!r} is not an MDP: give one, for example deep_sea(10)")
     episodes = checks.whole("episodes", episodes)
