@@ -20,7 +20,7 @@ from klearning.trials.task import Streams, Task, play
 class Memory(Protocol):
     """All that an agent carries from episode to episode: a NamedTuple of arrays, numbers and other such records.
 
-    It may have besides, as fields or properties, ``posterior``, what it believes, and ``V``, the values of its last plan.
+    Besides, as fields or properties, it may have ``posterior``, what it believes, and ``V``, values of its last plan.
     """
 
     @property
@@ -118,9 +118,8 @@ def check_methods(agent: Any, methods: tuple[str, ...] = PLAYS) -> None:
     for method in methods:
         if not callable(getattr(agent, method, None)):
             why = "" if method in PLAYS else "it cannot learn step by step; "
-            raise ValueError(
-                f"agent={agent!r} has no method {method!r}: {why}inherit from klearning.Agent, write `begin`"
-            )
+            fix = "inherit from klearning.Agent and write `begin`"
+            raise ValueError(f"agent={agent!r} has no method {method!r}: {why}{fix}")
     names = getattr(agent, "diagnostics", None)
     if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names) or len({*names}) < len(names):
         raise ValueError(
