@@ -487,7 +487,7 @@ def test_wrong_values_are_named(cls, field, value):
 
 
 def test_bolt_imagines_at_least_something():
-    with pytest.raises(ValueError, match="^scale="):
+    with pytest.raises(ValueError, match=r"^scale="):
         kl.BOLT(0.0)
 
 

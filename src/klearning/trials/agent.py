@@ -46,7 +46,7 @@ class Agent(Protocol[M]):
         """The memory before the first episode. The belief is only looked at."""
 
     def plan(self, memory: M, streams: Streams, t: int, diagnostics: Floats) -> M:
-        """Write the policy of episode t = 0, 1, … into the memory, and into ``diagnostics`` what they are."""
+        """Write the policy of episode t = 0, 1, … into the memory, and a number per name of `diagnostics` into that."""
         return memory
 
     def update(self, memory: M, episode: Episode, t: int) -> M:
