@@ -134,7 +134,7 @@ def plan(memory: Planning, settings: Settings) -> None:
     greedy(Q, memory.policy)
 
 
-@kernel
+@kernel(inline=True)
 def replan(memory: Memory, settings: Settings) -> None:
     """Plan anew where the model has changed."""
     if memory.stale:

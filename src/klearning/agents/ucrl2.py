@@ -118,7 +118,7 @@ def plan(memory: Planning, settings: Settings, step: float) -> None:
     greedy(Q, memory.policy)
 
 
-@kernel
+@kernel(inline=True)
 def begin_epoch(memory: Memory, settings: Settings, t: int) -> None:
     """Plan anew before episode t = 0, 1, …, where the epoch has ended."""
     if memory.ended:
