@@ -21,7 +21,7 @@ TIERS = (
     ("optimism", "worlds"),
     ("trials",),
     ("agents",),
-    ("storage", "theory"),
+    ("extension", "storage", "theory"),
     ("environments",),
     ("experiments", "benchmarks"),
     ("figures",),

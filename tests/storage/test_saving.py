@@ -16,8 +16,9 @@ from gymnasium import spaces
 import klearning as kl
 from klearning.arrays.trees import take_apart
 from klearning.storage import learner_file as saving
-from tests.environments.test_learner import AGENTS, assert_same_state, state_of
+from tests.environments.test_learner import assert_same_state, state_of
 from tests.support import make_corpus
+from tests.support.agents import STEPWISE
 from tests.support.make_corpus import CASES, CORPUS, Clockwork, begun, follow
 from tests.support.small_worlds import corridor
 
@@ -71,7 +72,7 @@ class Loop:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("agent", AGENTS, ids=str)
+@pytest.mark.parametrize("agent", STEPWISE, ids=str)
 def test_a_loaded_learner_goes_on_as_if_nothing_had_been(agent, kind, tmp_path):
     """Saved before anything, waiting, between two steps, over and between two episodes."""
     space, path = spaces.Discrete(STATES), tmp_path / "learner.npz"
@@ -101,7 +102,7 @@ def test_a_loaded_learner_goes_on_as_if_nothing_had_been(agent, kind, tmp_path):
 
 
 @pytest.mark.parametrize("prior", [kl.Prior(), kl.Prior(stationary=True)], ids=["layered", "stationary"])
-@pytest.mark.parametrize("agent", AGENTS, ids=str)
+@pytest.mark.parametrize("agent", STEPWISE, ids=str)
 def test_tables_that_grew_are_saved(agent, prior, tmp_path):
     """More states than there was room for at first, saved within the episode that met them."""
     learner = kl.Learner(agent, spaces.Discrete(100), spaces.Discrete(2), 4, prior=prior, discover=True)

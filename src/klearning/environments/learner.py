@@ -30,7 +30,7 @@ from klearning.beliefs.posterior import Episode
 from klearning.environments.numbering import Numbering
 from klearning.storage.codec import prior_arrays, prior_from_json, prior_to_json, space_from_json, space_to_json
 from klearning.storage.learner_file import read_archive, write_archive
-from klearning.trials.agent import Stepwise
+from klearning.trials.agent import LEARNS, Agent, check_methods
 from klearning.trials.streams import streams
 from klearning.trials.task import Streams, draw_action
 
@@ -54,7 +54,7 @@ class Learner:
 
     def __init__(
         self,
-        agent: Stepwise,
+        agent: Agent,
         observation_space: Space[Any],
         action_space: Space[Any],
         horizon: int,
@@ -63,11 +63,7 @@ class Learner:
         seed: int = 0,
         discover: bool = True,
     ) -> None:
-        if isinstance(agent, type):
-            raise ValueError(f"agent={agent!r} is a class: give an agent, {agent.__name__}()")
-        for method in ("plan", "update", "exploit"):
-            if not hasattr(agent, method):
-                raise ValueError(f"agent={agent!r} has no method {method!r}: it cannot learn step by step")
+        check_methods(agent, LEARNS)
         self.agent, self.horizon, self.seed = agent, checks.whole("horizon", horizon), checks.whole("seed", seed, 0)
         self.prior = Prior(stationary=True) if prior is None else prior
         self.observations = Numbering("observation", observation_space, discover)

@@ -12,7 +12,7 @@ from klearning.arrays.types import Flags, Floats
 from klearning.beliefs.belief import Prior
 from klearning.models.mdp import MDP, optimal_value
 from klearning.trials import regret
-from klearning.trials.agent import Agent
+from klearning.trials.agent import Agent, check_methods
 from klearning.trials.task import Log
 from klearning.trials.threads import on_threads
 from klearning.trials.trial import Trial
@@ -67,6 +67,7 @@ def run(
     every ``evaluate_every`` episodes and carried over in between. ``progress`` is called from time to
     time with the number of episodes just finished.
     """
+    check_methods(agent)
     if not isinstance(world, MDP):
         raise ValueError(f"world={world!r} is not an MDP: give one, for example deep_sea(10)")
     episodes = checks.whole("episodes", episodes)

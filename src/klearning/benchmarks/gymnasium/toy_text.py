@@ -35,7 +35,7 @@ from klearning.environments.learn import learn
 from klearning.environments.learner import Learner
 from klearning.models.mdp import MDP, optimal
 from klearning.models.sweeps import policy_sweep
-from klearning.trials.agent import Stepwise
+from klearning.trials.agent import Agent
 
 SHARE = 0.95  # of the optimal return; where that is negative, 5% of its size below it
 
@@ -73,7 +73,7 @@ PROBLEMS = {
 }
 
 
-AGENTS: dict[str, Callable[[], Stepwise]] = {
+AGENTS: dict[str, Callable[[], Agent]] = {
     "K-learning": lambda: KLearning(tolerance=1e-3),
     "PSRL": PSRL,
     "RLSVI": RLSVI,
@@ -119,7 +119,7 @@ def tune_textbook(problem: Problem, seeds: int = 3) -> list[tuple[float, textboo
     return textbook.tune(outcomes, mdp, wanted, problem.most, problem.every, seeds)
 
 
-def episodes_needed(problem: Problem, agent: Stepwise, seed: int = 0, most: int | None = None) -> Outcome:
+def episodes_needed(problem: Problem, agent: Agent, seed: int = 0, most: int | None = None) -> Outcome:
     """Let an agent learn until what it would deploy is worth 95% of the optimum."""
     env, mdp = problem.make(), problem.model()
     best = optimal(mdp).value
