@@ -45,6 +45,8 @@ class Memory(NamedTuple):
     squares: Floats
     beta: Floats  # β of the last visit
 
+    OFFSETS = ("layers",)
+
 
 @kernel(inline=True)
 def bonus(memory: Memory, settings: Settings, L: int, a: int, s: int, met: float, iota: float) -> float:

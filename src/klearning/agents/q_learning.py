@@ -37,6 +37,8 @@ class Memory(NamedTuple):
     visits: Floats
     policy: Floats
 
+    OFFSETS = ("layers", "table")
+
 
 @kernel
 def update(memory: Memory, settings: Settings, episode: Episode) -> None:

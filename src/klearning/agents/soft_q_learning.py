@@ -40,6 +40,8 @@ class ValueMemory(NamedTuple):
     visits: Floats
     policy: Floats
 
+    OFFSETS = ("layers",)
+
 
 @kernel(inline=True)
 def soft_maximum_at(Q: Floats, tau: float, s: int, V: Floats, policy: Floats) -> None:

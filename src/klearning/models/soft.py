@@ -28,6 +28,8 @@ class Soft(NamedTuple):
     D_a: Floats
     unseen: Unseen  # the price of unknown transitions, for `split.sweep`
 
+    SCRATCH = True
+
 
 def soft_arrays(layers: Ints, actions: int, unseen: Unseen | None = None) -> Soft:
     lanes = -(-np.diff(layers) // LANES) * LANES

@@ -34,6 +34,8 @@ class Model(NamedTuple):
     mass: float
     rows: Rows
 
+    OFFSETS = ("layers", "table")
+
 
 @kernel(inline=True)
 def shared(model: Model) -> bool:
