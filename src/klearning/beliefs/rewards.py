@@ -77,6 +77,9 @@ class Beta:
         return "bernoulli"
 
 
+FAMILIES: dict[str, Any] = {"gaussian": Gaussian, "beta": Beta}
+
+
 @kernel(inline=True)
 def reward_posterior(prior: RewardPrior, visits: float, reward_sum: float) -> tuple[float, float]:
     """Posterior mean and variance proxy of one mean reward; nothing, for certain, where an episode is over."""

@@ -16,7 +16,7 @@ from klearning.arrays.rows import (
     rows_from_layers,
     transition_rows,
 )
-from klearning.arrays.types import Ints
+from klearning.arrays.types import Floats, Ints
 from klearning.models.mdp import MDP
 
 
@@ -33,6 +33,11 @@ class Dirichlet:
 
     def __post_init__(self) -> None:
         checks.number("mass", self.mass, 0.0, above=True)
+
+    @property
+    def blocks(self) -> list[Floats]:
+        """The support as one array per layer l < L; none where it is every state."""
+        return [] if self.support is None else _blocks(self.support)
 
     def begin(self, layers: Ints, actions: int) -> "Transitions":
         if self.support is None:
@@ -65,12 +70,21 @@ class Known:
 
     transitions: Sequence[ArrayLike] | MDP
 
+    @property
+    def blocks(self) -> list[Floats]:
+        """The transitions as one array per layer l < L."""
+        return _blocks(self.transitions)
+
     def begin(self, layers: Ints, actions: int) -> "Transitions":
         if isinstance(self.transitions, MDP):
             rows = _rows_of("transitions", self.transitions, layers, actions)
         else:
             rows = transition_rows("transitions", self.transitions, layers, actions)
         return Transitions(rows, 0.0, 1.0, False)
+
+
+def _blocks(given: Sequence[ArrayLike] | MDP) -> list[Floats]:
+    return [np.asarray(block, np.float64) for block in (given.transitions if isinstance(given, MDP) else given)]
 
 
 def _rows_of(name: str, mdp: MDP, layers: Ints, actions: int) -> Rows:

@@ -23,16 +23,21 @@ from klearning.arrays import checks
 from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief, Prior
-from klearning.beliefs.transitions import Dirichlet, Known
-from klearning.experiments.spec import Spec, build_agent, build_prior, build_world
+from klearning.experiments.spec import Spec, build_agent, build_world
 from klearning.experiments.store import Store, StoreError, provenance
 from klearning.models.mdp import MDP, optimal
+from klearning.storage import codec
 from klearning.storage.files import arrays_from_bytes, arrays_to_bytes, checksum, write_whole
 from klearning.trials import regret
 from klearning.trials.trial import new_task
 
 VERSION = 1
-TOLD = ("nothing", "support", "transitions")
+# what an agent is told, as data of its prior's transitions
+TOLD: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "nothing": lambda rows: rows,
+    "support": lambda rows: {**rows, "support": codec.WORLD},
+    "transitions": lambda rows: {"kind": "known", "transitions": codec.WORLD},
+}
 EPISODES_A_CALL = 500  # between two looks at whether to stop
 Arrays = dict[str, NDArray[Any]]
 
@@ -53,6 +58,8 @@ class Batch:
     def __post_init__(self) -> None:
         checks.whole("seeds", self.seeds)
         checks.choice("told", self.told, TOLD)
+        if self.told != "nothing" and set(self.spec.prior["transitions"]) != {"kind", "mass"}:
+            raise ValueError(f"told={self.told!r}, but the spec's prior tells of transitions already: tell it once")
         if not self.points or self.points[-1] != self.spec.episodes or self.points[0] < 1:
             raise ValueError(f"points={self.points} must rise from 1 or more to episodes={self.spec.episodes}")
         if any(b <= a for a, b in zip(self.points, self.points[1:])):
@@ -70,17 +77,13 @@ class Batch:
 
     def run_of(self, seed: int) -> Spec:
         """Run ``seed`` of the batch as a spec of its own."""
-        world = {**self.spec.world, "seed": seed} if self.spec.world["name"] == "random_mdp" else self.spec.world
+        world = {**self.spec.world, "seed": seed} if codec.takes_prior(self.spec.world) else self.spec.world
         return replace(self.spec, world=world, seed=seed)
 
     def prior(self, world: MDP) -> Prior:
         """What the agent begins with."""
-        prior = build_prior(self.spec)
-        if self.told == "transitions":
-            return replace(prior, transitions=Known(world))
-        if self.told == "support":
-            return replace(prior, transitions=Dirichlet(self.spec.prior["transitions"]["mass"], support=world))
-        return prior
+        told = TOLD[self.told](self.spec.prior["transitions"])
+        return codec.build_prior({**self.spec.prior, "transitions": told}, world)
 
 
 def geometric_points(episodes: int, a_decade: int = 10) -> tuple[int, ...]:

@@ -62,7 +62,7 @@ def execute(
     """Run a spec to its end, from its checkpoint if there is one, and put the result into the store."""
     world, agent, began = build_world(spec), build_agent(spec), time.monotonic()
     task = new_task(agent, world, spec.episodes, spec.seed, spec.evaluate_every)
-    belief = Belief.empty(build_prior(spec), world.widths, world.actions, world.initial, world.end)
+    belief = Belief.empty(build_prior(spec, world), world.widths, world.actions, world.initial, world.end)
     memory, done = agent.begin(belief), 0
     pictures: list[Picture] = []
     path = store.checkpoint(spec.name)

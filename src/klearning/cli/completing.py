@@ -8,15 +8,19 @@ import click
 from click.shell_completion import CompletionItem
 
 from klearning.agents import AGENTS
+from klearning.beliefs.rewards import FAMILIES
 from klearning.cli.options import PRIOR_OPTIONS, option_names
+from klearning.storage.codec import WORLD as WORLDS_OWN
 from klearning.worlds import WORLDS
 
-# words that options take besides numbers
+# words that options of worlds and priors take besides numbers; those of an agent are its own `choices`
 VALUES: dict[str, tuple[str, ...]] = {
     "temperature": ("optimal", "schedule"),
     "noise": ("bernoulli",),
-    "reward": ("gaussian", "beta"),
+    "reward": tuple(FAMILIES),
     "stationary": ("yes", "no"),
+    "support": (WORLDS_OWN,),
+    "transitions": (WORLDS_OWN,),
 }
 AGENT_VALUES: dict[str, dict[str, tuple[str, ...]]] = {
     "KLearning": {"bonus": ("reward", "sharp", "paper")},
@@ -50,7 +54,9 @@ class Pair(click.ParamType):  # type: ignore[type-arg]  # generic since Click 8.
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         name, equals, value = incomplete.partition("=")
         if equals:
-            words = {**VALUES, **AGENT_VALUES.get(typed(ctx, "agent") or "KLearning", {})}.get(name, ())
+            agent = typed(ctx, "agent") or "KLearning"
+            choices = {**AGENT_VALUES.get(agent, {}), **getattr(AGENTS.get(agent), "choices", {})}
+            words = {**VALUES, **choices}.get(name, ())
             return [CompletionItem(f"{name}={word}") for word in words if word.startswith(value)]
         return [CompletionItem(f"{known}=") for known in self.names(ctx) if known.startswith(name)]
 
@@ -134,6 +140,7 @@ agent_options = click.option(
 )  # fmt: skip
 prior_options = click.option(
     "-p", "--prior-option", "prior_options", multiple=True, type=PRIOR_OPTION, metavar="NAME=VALUE",
-    help="what the agent knows: reward=gaussian (mean, sd, noise) or reward=beta (a, b); mass; span; stationary=yes",
+    help="what the agent knows: reward=gaussian (mean, sd, noise) or reward=beta (a, b); mass; support=world; "
+    "transitions=world; span; stationary=yes",
 )  # fmt: skip
 as_json = click.option("--json", "as_json", is_flag=True, help="print JSON, for programs, instead of text")
