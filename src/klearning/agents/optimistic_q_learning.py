@@ -21,6 +21,7 @@ import numpy as np
 from klearning.agents.confidence import Confidence, confidence, total_steps
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode
@@ -34,6 +35,7 @@ class Settings(NamedTuple):
     confidence: Confidence
 
 
+@marked(offsets=("layers",))
 class Memory(NamedTuple):
     layers: Ints
     end: int  # the state of every layer where an episode is over, or -1
@@ -44,8 +46,6 @@ class Memory(NamedTuple):
     mean: Floats  # of the next values met, and the sum of squares about it
     squares: Floats
     beta: Floats  # β of the last visit
-
-    OFFSETS = ("layers",)
 
 
 @kernel(inline=True)

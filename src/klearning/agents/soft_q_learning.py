@@ -19,6 +19,7 @@ from klearning.agents.value_iteration import exploit
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.elementary import exp_negative
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode, Posterior, learn
@@ -32,6 +33,7 @@ class Settings(NamedTuple):
     step: float
 
 
+@marked(offsets=("layers",))
 class ValueMemory(NamedTuple):
     layers: Ints
     end: int  # the state of every layer where an episode is over, or -1
@@ -39,8 +41,6 @@ class ValueMemory(NamedTuple):
     V: Floats
     visits: Floats
     policy: Floats
-
-    OFFSETS = ("layers",)
 
 
 @kernel(inline=True)

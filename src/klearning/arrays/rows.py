@@ -21,10 +21,11 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
-from klearning.arrays.trees import layer_and_state
+from klearning.arrays.trees import layer_and_state, marked
 from klearning.arrays.types import Floats, Ints
 
 
+@marked(grows=("succ", "weight"))
 class Rows(NamedTuple):
     start: Ints
     length: Ints
@@ -32,8 +33,6 @@ class Rows(NamedTuple):
     succ: Ints
     weight: Floats
     used: int
-
-    GROWS = ("succ", "weight")  # the pool; see `trees`
 
     def widen(self, fresh: "Rows", before: int, after: int) -> "Rows":
         """These rows with layers of ``after`` states for ``before``: they keep their places, new ones come behind."""

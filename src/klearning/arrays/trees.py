@@ -1,19 +1,19 @@
 """An agent's memory: nested NamedTuples of arrays and numbers, taken apart by name, put together, made wider.
 
-Nothing here knows an agent. What is special about a field its record says itself, in marks on the class:
+Nothing here knows an agent. What is special about a field its record says itself, by marks on the class:
 
-    SCRATCH = True             the whole record is room to work in: never kept, never widened
-    OFFSETS = ("layers",)      these arrays say where layers begin, so a wider memory has its own
-    GROWS = ("succ",)          these arrays have whatever length they have grown to
-    SINCE = ("kind",)          these came later: files of before have none, and get what a fresh memory has
+    @marked(offsets=("layers",))      these arrays say where layers begin, so a wider memory has its own
+    @marked(grows=("succ",))          these arrays have whatever length they have grown to
+    @marked(since=("kind",))          these came later: files of before have none, and get what a fresh memory has
+    @marked(scratch=True)             the whole record is room to work in: never kept, never widened
     def widen(self, fresh, before, after)      the record widens itself
 
 Any other array that a wider memory has larger is a table: its last axis is the states, all layers one after the other
 (or one layer, where all share a table). One that it has of the same size holds nothing per state, and is kept.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,21 @@ from klearning.arrays.types import Arrays
 
 ROOT = "memory"
 NUMBERS = "biufc"  # kinds of dtype
+
+Record = TypeVar("Record", bound=type)
+
+
+def marked(
+    *, scratch: bool = False, offsets: tuple[str, ...] = (), grows: tuple[str, ...] = (), since: tuple[str, ...] = ()
+) -> Callable[[Record], Record]:
+    """Say of a NamedTuple which of its fields are special."""
+
+    def mark(record: Record) -> Record:
+        for name, value in (("SCRATCH", scratch), ("OFFSETS", offsets), ("GROWS", grows), ("SINCE", since)):
+            setattr(record, name, value)
+        return record
+
+    return mark
 
 
 def take_apart(memory: Any) -> list[NDArray[Any]]:

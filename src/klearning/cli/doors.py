@@ -15,6 +15,7 @@ import click
 
 from klearning.agents.registry import AGENTS, register_agent
 from klearning.arrays import checks
+from klearning.storage.codec import registered_name
 from klearning.worlds.registry import WORLDS, register_world
 
 
@@ -22,24 +23,26 @@ def find_agent(word: str) -> Callable[..., Any]:
     """The class behind an agent's name, or behind file.py:Name or module:Name, which is then registered."""
     if ":" in word:
         return register_agent(find(word))
-    cls: Callable[..., Any] = AGENTS[checks.choice("agent", word, AGENTS)]
-    return cls
+    maker: Callable[..., Any] = AGENTS[registered_name("agent", {"name": word})]
+    return maker
 
 
 def find_world(word: str) -> Callable[..., Any]:
     """The function behind a world's name, or behind file.py:Name or module:Name, which is then registered."""
     if ":" in word:
         return register_world(find(word))
-    make: Callable[..., Any] = WORLDS[checks.choice("world", word, WORLDS)]
-    return make
+    maker: Callable[..., Any] = WORLDS[registered_name("world", {"name": word})]
+    return maker
 
 
 def find(word: str) -> Any:
     """What file.py:Name or module:Name is."""
     place, _, name = word.rpartition(":")
     module = bring_in(place)
-    public = [other for other in vars(module) if not other.startswith("_")]
-    return getattr(module, checks.choice(f"name in {place}", name, public))
+    if not hasattr(module, name):
+        own = [other for other, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__]
+        checks.choice(f"name in {place}", name, own)
+    return getattr(module, name)
 
 
 def bring_in(place: str) -> ModuleType:
@@ -64,7 +67,8 @@ def _run(path: Path) -> ModuleType:
     if there is not None:
         raise ImportError(f"there is another module {path.stem!r}: give the file another name")
     spec = spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None  # it is a .py file
+    assert spec is not None  # it is a .py file
+    assert spec.loader is not None
     module = sys.modules[path.stem] = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -88,6 +92,6 @@ def _import_all(ctx: click.Context, option: click.Parameter, places: tuple[str, 
 def import_option() -> click.Option:
     """`--import`, for every command; it comes before all else on the line."""
     return click.Option(
-        ["--import"], multiple=True, is_eager=True, expose_value=False, callback=_import_all, metavar="FILE.py",
+        ["--import"], type=click.Path(), multiple=True, is_eager=True, expose_value=False, callback=_import_all, metavar="FILE.py",
         help="run a file (or module) that registers agents and worlds of your own; may be repeated",
     )  # fmt: skip

@@ -20,7 +20,7 @@ from klearning.cli.completing import (
     prior_options,
 )
 from klearning.cli.display import is_lively, progress, say, show_json
-from klearning.cli.doors import find, find_agent
+from klearning.cli.doors import bring_in, find, find_agent
 from klearning.cli.options import build, build_prior, parse
 from klearning.cli.teaching import Command
 
@@ -134,7 +134,7 @@ def make_environment(name: str, options: Sequence[str]) -> Any:
             raise ValueError(f"environment option {option!r} has no value: write NAME=VALUE")
         given[key] = {"true": True, "false": False}.get(value.lower(), parse(value))
     try:
-        return own_environment(name, given) or gymnasium.make(name, **given)
+        return own_environment(name, given) if ":" in name else gymnasium.make(name, **given)
     except gymnasium.error.Error as error:
         checks.choice("environment", name, environment_names())
         raise ValueError(f"environment={name!r} cannot be made: {' '.join(str(error).split())}") from None
@@ -143,11 +143,13 @@ def make_environment(name: str, options: Sequence[str]) -> Any:
 
 
 def own_environment(word: str, given: dict[str, Any]) -> Any:
-    """What file.py:Name or module:Name makes; None where the word is a name of Gymnasium's, as module:Name-v0 may be."""
+    """What file.py:Name or module:Name makes, or Gymnasium's own module:Name-v0."""
     import gymnasium
 
-    if ":" not in word or word.rpartition(":")[2] in gymnasium.registry:
-        return None
+    place, _, name = word.rpartition(":")
+    bring_in(place)
+    if name in gymnasium.registry:
+        return gymnasium.make(name, **given)
     maker = find(word)
     env = maker(**given) if callable(maker) else maker
     if not isinstance(env, gymnasium.Env):

@@ -32,12 +32,7 @@ from klearning.trials import regret
 from klearning.trials.trial import new_task
 
 VERSION = 1
-# what an agent is told, as data of its prior's transitions
-TOLD: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "nothing": lambda rows: rows,
-    "support": lambda rows: {**rows, "support": codec.WORLD},
-    "transitions": lambda rows: {"kind": "known", "transitions": codec.WORLD},
-}
+TOLD = ("nothing", "support", "transitions")
 EPISODES_A_CALL = 500  # between two looks at whether to stop
 Arrays = dict[str, NDArray[Any]]
 
@@ -82,8 +77,12 @@ class Batch:
 
     def prior(self, world: MDP) -> Prior:
         """What the agent begins with."""
-        told = TOLD[self.told](self.spec.prior["transitions"])
-        return codec.build_prior({**self.spec.prior, "transitions": told}, world)
+        rows = self.spec.prior["transitions"]
+        if self.told == "support":
+            rows = {**rows, "support": codec.WORLD}
+        elif self.told == "transitions":
+            rows = {"kind": "known", "transitions": codec.WORLD}
+        return codec.build_prior({**self.spec.prior, "transitions": rows}, world)
 
 
 def geometric_points(episodes: int, a_decade: int = 10) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from klearning.arrays.compiled import index, kernel
 from klearning.arrays.elementary import exp_negative, log1p_unit
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 from klearning.models.sweeps import Model, at_start
 from klearning.optimism.unseen_mass import Unseen, no_price
@@ -13,6 +14,7 @@ from klearning.optimism.unseen_mass import Unseen, no_price
 LANES = 8  # states are folded this many at a time: layers begin at multiples of it
 
 
+@marked(scratch=True)
 class Soft(NamedTuple):
     """What one optimistic sweep leaves behind. Layer l is at ``at[l] : at[l+1]``, padded to whole lanes."""
 
@@ -27,8 +29,6 @@ class Soft(NamedTuple):
     C_a: Floats
     D_a: Floats
     unseen: Unseen  # the price of unknown transitions, for `split.sweep`
-
-    SCRATCH = True
 
 
 def soft_arrays(layers: Ints, actions: int, unseen: Unseen | None = None) -> Soft:

@@ -63,7 +63,7 @@ def call_data(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """{"name": …}, every parameter of that maker, given or default, and where it is not ours its code."""
     if "name" not in table(kind, given):
         raise ValueError(f"{kind}={dict(given)!r} has no name: give one of " + ", ".join(map(repr, REGISTRIES[kind])))
-    name = _registered(kind, given)
+    name = registered_name(kind, given)
     defaults = _defaults(kind, name)
     for key in given:
         if key not in RESERVED:
@@ -76,14 +76,14 @@ def call_data(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": name, **parameters, **REGISTRIES[kind].origin(name)}
 
 
-def build_agent(data: Mapping[str, Any]) -> Agent:
-    agent: Agent = AGENTS[_registered("agent", data)](**_parameters(data))
-    return agent
+def build_agent(data: Mapping[str, Any]) -> Any:
+    """The agent."""
+    return AGENTS[registered_name("agent", data)](**_parameters(data))
 
 
 def build_world(data: Mapping[str, Any], prior: Prior | None = None) -> MDP:
     """The world; one that `takes_prior` is drawn from ``prior``."""
-    name = _registered("world", data)
+    name = registered_name("world", data)
     world = WORLDS[name](**_parameters(data), **({"prior": prior} if takes_prior(data) else {}))
     if not isinstance(world, MDP):
         raise ValueError(f"world={name!r} made a {type(world).__name__}: let its function return an MDP")
@@ -92,10 +92,10 @@ def build_world(data: Mapping[str, Any], prior: Prior | None = None) -> MDP:
 
 def takes_prior(world: Mapping[str, Any]) -> bool:
     """Whether a world is drawn from the run's own prior."""
-    return "prior" in inspect.signature(WORLDS[_registered("world", world)]).parameters
+    return "prior" in inspect.signature(WORLDS[registered_name("world", world)]).parameters
 
 
-def _registered(kind: str, data: Mapping[str, Any]) -> str:
+def registered_name(kind: str, data: Mapping[str, Any]) -> str:
     """The name of something that is known here, with the code that the data say."""
     registry, name, module = REGISTRIES[kind], data["name"], data.get("module")
     if not isinstance(name, str) or name not in registry:
@@ -235,7 +235,8 @@ def _find_blocks(field: str, given: Any, world: MDP | None, beside: Arrays | Non
             raise ValueError(f'prior {field}="world" where there is no world of ours: give one array per layer')
         return world
     if given == BESIDE:
-        arrays, blocks = beside or {}, []
+        arrays: Arrays = beside or {}
+        blocks: list[Floats] = []
         while (name := _block_name(len(blocks))) in arrays:
             blocks.append(arrays[name])
         return blocks
