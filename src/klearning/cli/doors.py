@@ -52,7 +52,7 @@ def bring_in(place: str) -> ModuleType:
         raise ValueError(f"import={place!r} is no file: give the path of one, or the name of a module")
     folder = str(path.resolve().parent if path.suffix == ".py" else Path.cwd())
     if folder not in sys.path:
-        sys.path.insert(0, folder)
+        sys.path.append(folder)
     try:
         return _run(path.resolve()) if path.suffix == ".py" else import_module(place)
     except (Exception, SystemExit) as error:  # whatever the reader's own code raises
@@ -92,6 +92,12 @@ def _import_all(ctx: click.Context, option: click.Parameter, places: tuple[str, 
 def import_option() -> click.Option:
     """`--import`, for every command; it comes before all else on the line."""
     return click.Option(
-        ["--import"], type=click.Path(), multiple=True, is_eager=True, expose_value=False, callback=_import_all, metavar="FILE.py",
+        ["--import"],
+        type=click.Path(),
+        multiple=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_import_all,
+        metavar="FILE.py",
         help="run a file (or module) that registers agents and worlds of your own; may be repeated",
-    )  # fmt: skip
+    )
