@@ -11,13 +11,14 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar, cast, overload
 
 import numba
 import numpy as np
+from numba.core.caching import IndexDataCacheFile
 
 from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.types import Floats, Ints
@@ -81,7 +82,60 @@ def _compile(function: Function, inline: bool, reorder: bool) -> Function:
         )
     finally:
         numba.config.CACHE_DIR = before
+    if kept := getattr(getattr(compiled, "_cache", None), "_cache_file", None):
+        kept.__class__ = CacheFile
     return compiled if _is_plain(function) else cast(Function, Kernel(compiled))
+
+
+class CacheFile(IndexDataCacheFile):  # type: ignore[misc]  # Numba is not typed
+    """What is cached of a kernel, apart for records of other people's modules.
+
+    Numba's index names the types of all arguments it was ever called with, and cannot be read where one of them is
+    missing; nor does it see that the module of one has changed.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        if file := self._for(key):
+            super(CacheFile, file).save(key, data)
+
+    def load(self, key: Any) -> Any:
+        file = self._for(key)
+        return file and super(CacheFile, file).load(key)
+
+    def _for(self, key: Any) -> "CacheFile | None":
+        """The file for a signature; none where a record is of a module without source, such as a prompt."""
+        digests = [_source_digest(module) for module in sorted(_foreign_modules(key[0]))]
+        if not all(digests):
+            return None
+        if not digests:
+            return self
+        digest = hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
+        return CacheFile(self._cache_path, f"{Path(self._index_name).stem}-{digest}", self._source_stamp)
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except (ImportError, AttributeError):  # what was `__main__` then is another script now
+            return {}
+
+
+def _foreign_modules(types: Iterable[Any]) -> set[str]:
+    """The modules of all records among these types of Numba's, except ours."""
+    modules: set[str] = set()
+    for kind in types:
+        if isinstance(kind, numba.types.BaseTuple):
+            modules |= _foreign_modules(kind)  # type: ignore[arg-type]
+        if isinstance(kind, numba.types.BaseNamedTuple):
+            modules.add(kind.instance_class.__module__)
+    return {module for module in modules if module.partition(".")[0] != "klearning"}
+
+
+@cache
+def _source_digest(module: str) -> str:
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if not file or not Path(file).is_file():
+        return ""
+    return hashlib.sha256(module.encode() + Path(file).read_bytes()).hexdigest()
 
 
 def _is_plain(function: Callable[..., Any]) -> bool:
