@@ -48,7 +48,7 @@ class Stubborn(kl.Random):
         return memory
 
     def update(self, memory, episode, t):
-        np.add.at(memory.counts, episode.states, 1)
+        np.add.at(memory.counts, episode.states[: len(episode.actions)], 1)
         return memory
 
 
@@ -106,7 +106,8 @@ def folder(tmp_path_factory):
     (place / "sweep.toml").write_text(SWEEP)
     (place / "broken.py").write_text("import klearning\n1 / 0\n")
     (place / "leaving.py").write_text("raise SystemExit(3)\n")
-    (place / "json.py").write_text("")
+    (place / "below").mkdir()
+    (place / "below" / "json.py").write_text("")
     return place
 
 
@@ -163,7 +164,7 @@ WRONG = {
     "no environment": (["learn", "own.py:Nobody"], "made a Nobody: give a gymnasium.Env"),
     "raises": (["run", "--import", "broken.py"], "import='broken.py' failed: ZeroDivisionError"),
     "leaves": (["run", "leaving.py:x"], "import='leaving.py' failed: SystemExit: 3"),
-    "name of another module": (["run", "--import", "json.py"], "there is another module 'json'"),
+    "name of another module": (["run", "--import", "below/json.py"], "there is another module 'json'"),
     "no support": (["learn", "own.py:Stairs", "-p", "support=world"], "no world of ours"),
 }
 
@@ -213,7 +214,7 @@ def test_a_sweep_is_killed_and_goes_on_and_is_in_the_report_with_film(folder, tm
     # what lies in a store can be read without the code behind it
     rows = json.loads(succeeds("store", "ls", "--json", "--store", str(killed), cwd=tmp_path))
     assert len(rows) == 6
-    agent = json.loads(rows[-1]["agent"])
+    agent = json.loads(rows[0]["agent"])
     assert {"name": "Stubborn", "module": "own"}.items() <= agent.items()
     shown = json.loads(succeeds("store", "show", rows[0]["name"], "--store", str(killed), cwd=tmp_path))
     assert shown["spec"]["world"]["code"] == agent["code"]

@@ -70,7 +70,7 @@ def own(tmp_path):
     sys.modules.pop("own", None)
     for registry in codec.REGISTRIES.values():
         for name in registry.origins:
-            del registry[name]
+            registry.pop(name, None)
             SOURCES.pop(name, None)
         registry.origins.clear()
 
@@ -207,9 +207,8 @@ def test_a_world_that_makes_no_mdp(own):
 
 
 def test_a_world_of_ones_own_may_be_drawn_from_the_prior(own):
-    own(
-        "import klearning as kl\n@kl.register_world\ndef drawn(prior=None, seed=0): return kl.random_mdp(3, 2, 2, prior, seed)"
-    )
+    text = "@kl.register_world\ndef drawn(prior=None, seed=0):\n    return kl.random_mdp(3, 2, 2, prior, seed)\n"
+    own("import klearning as kl\n" + text)
     prior = kl.Prior(kl.Gaussian(sd=3.0))
     spec = make_spec({"name": "drawn"}, kl.PSRL(), prior, episodes=3)
     assert "prior" not in spec.world
