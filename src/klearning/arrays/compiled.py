@@ -124,7 +124,7 @@ def _foreign_modules(types: Iterable[Any]) -> set[str]:
     modules: set[str] = set()
     for kind in types:
         if isinstance(kind, numba.types.BaseTuple):
-            modules |= _foreign_modules(kind)  # type: ignore[arg-type]
+            modules |= _foreign_modules(kind)
         if isinstance(kind, numba.types.BaseNamedTuple):
             modules.add(kind.instance_class.__module__)
     return {module for module in modules if module.partition(".")[0] != "klearning"}
