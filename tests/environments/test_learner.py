@@ -216,7 +216,9 @@ MISUSES = {
 
 def state_of(learner):
     """All that a learner is, as plain data."""
-    return [*take_apart(learner.memory), *learner._arrays().values()], repr(learner._settings())
+    arrays = learner._arrays()
+    settings = repr(learner._settings(arrays))
+    return [*take_apart(learner.memory), *arrays.values()], settings
 
 
 def assert_same_state(got, want):

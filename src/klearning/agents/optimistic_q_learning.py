@@ -21,6 +21,7 @@ import numpy as np
 from klearning.agents.confidence import Confidence, confidence, total_steps
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode
@@ -35,6 +36,7 @@ class Settings(NamedTuple):
     confidence: Confidence
 
 
+@marked(offsets=("layers",))
 class Memory(NamedTuple):
     layers: Ints
     end: int  # the state of every layer where an episode is over, or -1

@@ -17,6 +17,7 @@ import numpy as np
 from klearning.agents.step_sizes import STEPS, step_number, step_size
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode
@@ -31,6 +32,7 @@ class Settings(NamedTuple):
     discount: float
 
 
+@marked(offsets=("layers", "table"))
 class Memory(NamedTuple):
     layers: Ints
     table: Ints  # where the rows of each layer begin in Q: see `Model`

@@ -14,6 +14,7 @@ import numpy as np
 from klearning.agents.step_sizes import step_number, step_size
 from klearning.arrays.compiled import kernel
 from klearning.arrays.elementary import exp_negative
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode
@@ -27,6 +28,7 @@ class Settings(NamedTuple):
     step: float
 
 
+@marked(offsets=("layers",))
 class Memory(NamedTuple):
     layers: Ints
     end: int  # the state of every layer where an episode is over, or -1

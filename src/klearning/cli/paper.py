@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from klearning.arrays import checks
+from klearning.cli.completing import FIGURE, PROTOCOL, as_json
 from klearning.cli.display import progress, say, show_heading, show_json
-from klearning.cli.names import FIGURE, PROTOCOL, as_json
 from klearning.cli.options import depth_list
 from klearning.cli.stores import run_sweep
 from klearning.cli.teaching import Command

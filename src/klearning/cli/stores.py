@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from klearning.arrays import checks
+from klearning.cli.completing import Name, as_json
 from klearning.cli.display import progress, say, show_json
-from klearning.cli.names import Name, as_json
 from klearning.cli.teaching import Command, Group
 from klearning.experiments.executors import EXECUTORS
 from klearning.experiments.spec import Spec, sweep_from_toml

@@ -21,11 +21,11 @@ import numpy as np
 from klearning.arrays import checks
 from klearning.arrays.types import Arrays, Floats
 from klearning.beliefs.belief import Prior
-from klearning.beliefs.transitions import Dirichlet, Known
 from klearning.experiments.checkpoints import CHECKPOINT_SECONDS, Watch, read_checkpoint, write_checkpoint
-from klearning.experiments.spec import Spec, build_agent, build_prior, build_world, spec_from_json
+from klearning.experiments.spec import Spec, build_agent, build_world, spec_from_json
 from klearning.experiments.store import Store, StoreError, provenance
 from klearning.models.mdp import MDP, optimal_value
+from klearning.storage import codec
 from klearning.storage.files import arrays_from_bytes, arrays_to_bytes, checksum, write_whole
 from klearning.trials import regret
 from klearning.trials.trial import Trial
@@ -53,6 +53,8 @@ class Batch:
     def __post_init__(self) -> None:
         checks.whole("seeds", self.seeds)
         checks.choice("told", self.told, TOLD)
+        if self.told != "nothing" and set(self.spec.prior["transitions"]) != {"kind", "mass"}:
+            raise ValueError(f"told={self.told!r}, but the spec's prior tells of transitions already: tell it once")
         if not self.points or self.points[-1] != self.spec.episodes or self.points[0] < 1:
             raise ValueError(f"points={self.points} must rise from 1 or more to episodes={self.spec.episodes}")
         if any(b <= a for a, b in zip(self.points, self.points[1:])):
@@ -70,17 +72,17 @@ class Batch:
 
     def run_of(self, seed: int) -> Spec:
         """Run ``seed`` of the batch as a spec of its own."""
-        world = {**self.spec.world, "seed": seed} if self.spec.world["name"] == "random_mdp" else self.spec.world
+        world = {**self.spec.world, "seed": seed} if codec.takes_prior(self.spec.world) else self.spec.world
         return replace(self.spec, world=world, seed=seed)
 
     def prior(self, world: MDP) -> Prior:
         """What the agent begins with."""
-        prior = build_prior(self.spec)
-        if self.told == "transitions":
-            return replace(prior, transitions=Known(world))
+        rows = self.spec.prior["transitions"]
         if self.told == "support":
-            return replace(prior, transitions=Dirichlet(self.spec.prior["transitions"]["mass"], support=world))
-        return prior
+            rows = {**rows, "support": codec.WORLD}
+        elif self.told == "transitions":
+            rows = {"kind": "known", "transitions": codec.WORLD}
+        return codec.build_prior({**self.spec.prior, "transitions": rows}, world)
 
     @property
     def runs_per_part(self) -> int:

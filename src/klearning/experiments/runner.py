@@ -55,7 +55,8 @@ def execute(
 
 def _begin(spec: Spec, store: Store) -> tuple[Trial, list[Picture]]:
     """The run as its checkpoint has it; from its first episode where there is none that fits."""
-    agent, world, prior = build_agent(spec), build_world(spec), build_prior(spec)
+    agent, world = build_agent(spec), build_world(spec)
+    prior = build_prior(spec, world)
 
     def trial() -> Trial:
         return Trial(agent, world, prior, spec.seed, spec.episodes, spec.evaluate_every)

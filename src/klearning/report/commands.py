@@ -3,13 +3,12 @@
 import json
 from collections.abc import Sequence
 
-from klearning.experiments.spec import call_data, prior_data
 from klearning.papers.odonoghue2021 import bayes_regret, figure2, heatmaps, planning_cost, watching
 from klearning.papers.odonoghue2021.protocols import PROTOCOLS
 from klearning.papers.odonoghue2021.reproduce import QUICK, Extent
 from klearning.report.gather import Trial
 from klearning.report.labels import paper_labels
-from klearning.worlds import WORLDS
+from klearning.storage.codec import prior_data, world_data
 
 
 def of_scaling(group: Sequence[Trial], depths: Sequence[int]) -> str:
@@ -68,6 +67,6 @@ def _of_protocol(group: Sequence[Trial]) -> bool:
         return False
     worlds = {json.dumps(trial.spec.world, sort_keys=True): trial.spec.world for trial in group}
     return all(
-        world["name"] == "deep_sea" and world == call_data("world", protocol.world_data(world["depth"]), WORLDS)
+        world["name"] == "deep_sea" and world == world_data(protocol.world_data(world["depth"]))
         for world in worlds.values()
     )

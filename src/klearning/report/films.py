@@ -18,6 +18,7 @@ from klearning.models.mdp import MDP
 from klearning.report.charts import plain
 from klearning.report.gather import Gathered, Trial, setting
 from klearning.report.labels import agent_label, agent_order, protocol_word, world_label
+from klearning.storage.codec import NotRegistered
 
 BUDGET = 1_250_000  # characters of all films
 MOST_OF_ONE = 300_000
@@ -33,6 +34,7 @@ class Reel:
     stages: list[dict[str, Any]]
     trials: list[Trial]
     left_out: int
+    unknown: list[str]  # why worlds could not be built
 
 
 def reel(gathered: Gathered) -> Reel:
@@ -41,9 +43,14 @@ def reel(gathered: Gathered) -> Reel:
     films: list[dict[str, Any]] = []
     stages: dict[str, dict[str, Any]] = {}
     kept: list[Trial] = []
+    unknown: list[str] = []
     room = BUDGET
     for trial in _by_interest(watched):
-        made = _film(gathered, trial)
+        try:
+            made = _film(gathered, trial)
+        except NotRegistered as error:
+            unknown.append(str(error))
+            continue
         if made is None or len(made[1]["data"]) > room:
             continue
         stage, film = made
@@ -53,7 +60,8 @@ def reel(gathered: Gathered) -> Reel:
         films.append(film | {"stage": number})
         kept.append(trial)
         room -= len(film["data"])
-    return Reel(films, list(stages.values()), kept, len(watched) - len(kept))
+    left_out = len(watched) - len(kept) - len(unknown)
+    return Reel(films, list(stages.values()), kept, left_out, list(dict.fromkeys(unknown)))
 
 
 def _by_interest(trials: list[Trial]) -> list[Trial]:
@@ -80,7 +88,10 @@ def opening(films: list[dict[str, Any]]) -> list[int]:
 
 
 def _film(gathered: Gathered, trial: Trial) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """The stage and the film; None where the run's snapshots are not of its world, or too many."""
+    """The stage and the film; None where the run's snapshots are not of its world, or too many.
+
+    NotRegistered where the world is none of ours.
+    """
     try:
         record = gathered.store.read(trial.folder)
         values, visits = record.arrays["snapshot_values"], record.arrays["snapshot_visits"]
@@ -105,6 +116,8 @@ def _film(gathered: Gathered, trial: Trial) -> tuple[dict[str, Any], dict[str, A
             return None
         packed = [pack(values[i], visits[i], None if policy is None else policy[i]) for i in at]
         hits, regret = np.cumsum(record.arrays["hits"]), record.regret
+    except NotRegistered:
+        raise
     except (ValueError, TypeError, KeyError, IndexError, MemoryError, OverflowError):
         return None
     spec, shown = trial.spec, times[at]

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from klearning.agents import AGENTS
-from klearning.experiments.spec import Spec, agent_data, call_data, prior_data
+from klearning.experiments.spec import Spec
 from klearning.papers.odonoghue2021 import bayes_regret
 from klearning.papers.odonoghue2021.protocols import PROTOCOLS
-from klearning.worlds import WORLDS
+from klearning.registry import Origin
+from klearning.storage.codec import agent_data, call_data, prior_data
 
 # one colour a family, so that an agent looks the same in every figure; its variants differ by the line
 FAMILIES = (
@@ -24,12 +24,12 @@ def paper_labels(protocol: str) -> dict[str, str]:
     """The paper's name of an agent by its data."""
     chosen = PROTOCOLS[protocol].contestants() if protocol in PROTOCOLS else {}
     known = bayes_regret.CONTESTANTS if protocol == "bayes" else chosen
-    return {json.dumps(call_data("agent", agent_data(a), AGENTS), sort_keys=True): label for label, a in known.items()}
+    return {json.dumps(agent_data(a), sort_keys=True): label for label, a in known.items()}
 
 
 def agent_label(spec: Spec) -> str:
     known = paper_labels(spec.protocol).get(json.dumps(spec.agent, sort_keys=True))
-    return known or _call(spec.agent, AGENTS)
+    return known or _call("agent", spec.agent)
 
 
 def agent_order(spec: Spec) -> tuple[Any, ...]:
@@ -60,7 +60,7 @@ def world_label(world: Mapping[str, Any], *free: str) -> str:
         return "DeepSea" if "depth" in free else f"DeepSea of depth {world['depth']}"
     if world["name"] == "random_mdp" and "seed" in free:
         return "MDPs drawn from the prior"
-    return _call(rest, WORLDS)
+    return _call("world", rest)
 
 
 def protocol_label(name: str) -> str:
@@ -77,19 +77,21 @@ def protocol_word(name: str) -> str:
 def prior_label(prior: Mapping[str, Any]) -> str:
     try:
         prior_data(prior)
-        reward, mass = dict(prior["reward"]), prior["transitions"]["mass"]
+        reward, rows = dict(prior["reward"]), prior["transitions"]
         kind = reward.pop("kind")
         shown = ", ".join(f"{key} {value:g}" for key, value in reward.items())
-        return f"{kind} rewards ({shown}), Dirichlet transitions of mass {mass:g}"
+        support = " over a known support" if "support" in rows else ""
+        known = "known transitions" if rows["kind"] == "known" else f"Dirichlet transitions of mass {rows['mass']:g}"
+        return f"{kind} rewards ({shown}), {known}{support}"
     except (ValueError, TypeError, KeyError):
         return json.dumps(prior, sort_keys=True)
 
 
-def _call(data: Mapping[str, Any], makers: Mapping[str, Any]) -> str:
+def _call(kind: str, data: Mapping[str, Any]) -> str:
     """name(parameter=value, …) without what is at its default."""
-    rest = {key: value for key, value in data.items() if key != "name"}
+    rest = {key: value for key, value in data.items() if key not in ("name", *Origin._fields)}
     try:
-        defaults = call_data("thing", {"name": data["name"]}, makers, leave_out=("prior",))
+        defaults = call_data(kind, {"name": data["name"]})
     except (ValueError, TypeError):
         defaults = {}
     given = ", ".join(f"{key}={value}" for key, value in rest.items() if key not in defaults or defaults[key] != value)

@@ -4,14 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from klearning.experiments.spec import call_data, prior_data
 from klearning.experiments.store import Record
 from klearning.papers.odonoghue2021 import bayes_regret, figure2, heatmaps
 from klearning.papers.odonoghue2021.claims import Claim
 from klearning.papers.odonoghue2021.protocols import PROTOCOLS, Protocol
 from klearning.report.gather import Gathered, Trial
 from klearning.report.labels import agent_label, paper_labels
-from klearning.worlds import WORLDS
+from klearning.storage.codec import prior_data, world_data
 
 
 def claims(gathered: Gathered) -> Iterator[tuple[str, str, list[Claim]]]:
@@ -40,7 +39,7 @@ def times(trials: list[Trial], protocol: Protocol) -> tuple[figure2.Times, int, 
     ours = [
         t for t in trials
         if t.spec.protocol == protocol.name and t.spec.stop == "solved" and t.agent in known and t.spec.prior == prior
-        and t.spec.world == call_data("world", protocol.world_data(t.spec.world.get("depth", 1)), WORLDS)
+        and t.spec.world == world_data(protocol.world_data(t.spec.world.get("depth", 1)))
     ]  # fmt: skip
     for cap in sorted({t.spec.episodes for t in ours}, reverse=True):
         by: dict[tuple[str, int], list[float]] = {}

@@ -46,14 +46,14 @@ def watching(gathered: Gathered, reel: Reel) -> Html:
     title = "Watch them learn"
     if not reel.films:
         why = "No run of this store kept snapshots that can be shown; a sweep file asks for them with ‘snapshots’."
-        return section("watch", title, paragraph(why, class_="absent"))
+        return section("watch", title, paragraph("; ".join(reel.unknown) or why, class_="absent"))
     lead = paragraph(
         "Press play. The stronger a cell’s colour, the more it is worth in the agent’s own eyes (or the more often "
         "it was visited); arrows show where the agent would go. ", _first_hits(reel), class_="see",
     )  # fmt: skip
     left = (
         f" {reel.left_out} further runs with snapshots are left out to keep this file small." if reel.left_out else ""
-    )
+    ) + "".join(f" Without a film: {why}." for why in reel.unknown)
     caption = (
         "Every frame has its own scale, as in the paper’s figures 3 and 4. Values are the agent’s own: those of "
         "K-learning include the worth of exploring; Thompson sampling’s are those of the world it drew." + left

@@ -11,20 +11,18 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from klearning.agents import (
-    BEB,
-    BOLT,
-    PSRL,
-    RLSVI,
-    UCBVI,
-    UCFH,
-    UCRL2,
-    KLearning,
-    OptimisticQLearning,
-    QLearning,
-    Random,
-    SoftQLearning,
-)
+from klearning.agents.baselines import Random
+from klearning.agents.beb import BEB
+from klearning.agents.bolt import BOLT
+from klearning.agents.k_learning import KLearning
+from klearning.agents.optimistic_q_learning import OptimisticQLearning
+from klearning.agents.psrl import PSRL
+from klearning.agents.q_learning import QLearning
+from klearning.agents.rlsvi import RLSVI
+from klearning.agents.soft_q_learning import SoftQLearning
+from klearning.agents.ucbvi import UCBVI
+from klearning.agents.ucfh import UCFH
+from klearning.agents.ucrl2 import UCRL2
 from klearning.arrays import checks
 from klearning.beliefs.belief import Prior
 from klearning.beliefs.rewards import Gaussian

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from klearning.agents import KLearning
+from klearning.agents.k_learning import KLearning
 from klearning.beliefs.belief import Prior
 from klearning.beliefs.rewards import Gaussian
 from klearning.beliefs.transitions import Dirichlet

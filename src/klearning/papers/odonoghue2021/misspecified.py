@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from klearning.agents import PSRL, KLearning
+from klearning.agents.k_learning import KLearning
+from klearning.agents.psrl import PSRL
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Prior
 from klearning.beliefs.rewards import Gaussian

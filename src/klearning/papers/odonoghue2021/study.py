@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.agents import PSRL, KLearning
+from klearning.agents.k_learning import KLearning
+from klearning.agents.psrl import PSRL
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Prior
 from klearning.beliefs.rewards import Beta
