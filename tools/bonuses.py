@@ -32,7 +32,7 @@ def rewritten(text: str) -> str:
 
 
 def table() -> str:
-    return "\n".join(line(cells) for cells in (HEAD, ["---"] * len(HEAD), *map(row, BONUSES.values())))
+    return "\n".join(line(cells) for cells in (HEAD, ("---",) * len(HEAD), *map(row, BONUSES.values())))
 
 
 def row(bonus: Bonus) -> tuple[str, ...]:

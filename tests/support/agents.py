@@ -1,7 +1,6 @@
 """Every agent of the registry, as published and in settings that take other paths through its code."""
 
-from klearning.agents import (
-    AGENTS,
+from klearning import (
     BEB,
     BOLT,
     RLSVI,
@@ -13,6 +12,7 @@ from klearning.agents import (
     QLearning,
     SoftQLearning,
 )
+from klearning.agents import AGENTS
 
 AS_PUBLISHED = [cls() for cls in AGENTS.values()]
 SETTINGS = [

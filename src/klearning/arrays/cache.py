@@ -113,8 +113,8 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        index = self._cache_file
-        self._cache_file = CacheFile(self._cache_path, Path(index._index_name).stem, index._source_stamp)
+        index: Any = self._cache_file
+        self._cache_file: Any = CacheFile(self._cache_path, Path(index._index_name).stem, index._source_stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from klearning.arrays import checks
-from klearning.beliefs.belief import Prior
-from klearning.beliefs.transitions import begin_transitions
+from klearning.beliefs.belief import Belief, Prior
 from klearning.models.mdp import MDP
 from klearning.storage import codec
 from klearning.storage.codec import TRANSITIONS
@@ -95,8 +94,7 @@ def _try_out(spec: Spec) -> None:
     world = build_world(spec)
     build_agent(spec)
     if TRANSITIONS[spec.prior["transitions"]["kind"]][-1] in spec.prior["transitions"]:
-        prior = build_prior(spec, world)
-        begin_transitions(prior.transitions, prior.stationary, world.layers, world.actions)
+        Belief.before(build_prior(spec, world), world)
 
 
 def _text(field: str, value: Any) -> str:
