@@ -3,6 +3,7 @@
 python -m tools.bonuses
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from klearning.optimism.bonuses import BONUSES, Bonus
@@ -40,7 +41,7 @@ def row(bonus: Bonus) -> tuple[str, ...]:
     return f"`{bonus.name}`", bonus.c, bonus.meaning, bonus.proved, *marks
 
 
-def line(cells: tuple[str, ...] | list[str]) -> str:
+def line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

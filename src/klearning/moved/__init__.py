@@ -19,6 +19,7 @@ MOVED = {
     "klearning.simulate": (
         "klearning.trials.task", "klearning.trials.agent", "klearning.trials.trial", "klearning.trials.run",
     ),
+    "klearning.theory.quadrature": ("klearning.beliefs.distributions",),
 }  # fmt: skip
 
 
