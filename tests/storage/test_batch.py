@@ -1,6 +1,7 @@
 """Batches: the numbers of single runs, kept whole, found again, and made again where broken."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -227,7 +228,7 @@ def test_bad_batches_are_refused(changes, message):
 
 def test_the_seed_is_the_batchs_to_set():
     with pytest.raises(ValueError, match="seed=0"):
-        Batch(small().spec.with_seed(1), 3, POINTS)
+        Batch(replace(small().spec, seed=1), 3, POINTS)
 
 
 def test_points_are_even_on_a_logarithmic_axis():

@@ -14,7 +14,7 @@ from klearning.cli.teaching import Command, Group
 from klearning.experiments.executors import EXECUTORS
 from klearning.experiments.spec import Spec, sweep_from_toml
 from klearning.experiments.store import Store
-from klearning.experiments.sweep import Result
+from klearning.experiments.sweep import Tally
 from klearning.experiments.sweep import sweep as sweep_specs
 
 
@@ -51,7 +51,7 @@ def run_sweep(
     timeout: float = float("inf"),
     threads: int | None = None,
     executor: str = "threads",
-) -> Result:
+) -> Tally:
     """Run what is missing with a display of progress, and say on stderr how it went."""
     missing = len({spec.name for spec in specs if spec not in store})
     make = EXECUTORS[checks.choice("executor", executor, EXECUTORS)]

@@ -130,8 +130,8 @@ def geometric_points(episodes: int, a_decade: int = 10) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Batched:
-    """What came of a batch; arrays are (seeds,) or (seeds, points)."""
+class BatchRecord:
+    """A finished batch, as `Record` is a finished run; arrays are (seeds,) or (seeds, points)."""
 
     batch: Batch
     optimal: Floats  # E_ρ V* of the world of each seed
@@ -174,7 +174,7 @@ def put(store: Store, batch: Batch, arrays: Arrays) -> None:
         raise StoreError(f"cannot write to the store {store.path}: {error.strerror or error}") from None
 
 
-def get(store: Store, batch: Batch) -> Batched:
+def get(store: Store, batch: Batch) -> BatchRecord:
     """A finished batch; KeyError where there is none, ValueError where it is broken."""
     if not has(store, batch):
         raise KeyError(f"no batch {batch.name[:12]} in {store.path}")
@@ -187,7 +187,7 @@ def get(store: Store, batch: Batch) -> Batched:
             raise ValueError("its page is that of another batch")
         x = arrays_from_bytes(data)
         hit, solved, said, bound = x["first_hit"], x["solved"], x.get("said"), x.get("bound")
-        return Batched(batch, x["optimal"], x["regret"], hit, solved, said, bound)
+        return BatchRecord(batch, x["optimal"], x["regret"], hit, solved, said, bound)
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"batch {batch.name[:12]} in {store.path} is broken: {error}") from None
 

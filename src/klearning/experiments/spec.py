@@ -13,7 +13,7 @@ import itertools
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +52,6 @@ class Spec:
     @property
     def name(self) -> str:
         return hashlib.sha256(self.canonical.encode()).hexdigest()
-
-    def with_seed(self, seed: int) -> "Spec":
-        return replace(self, seed=seed)
 
 
 def make_spec(

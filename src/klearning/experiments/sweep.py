@@ -14,10 +14,10 @@ from klearning.experiments.jobs import Job, Outcome
 from klearning.experiments.spec import Spec
 from klearning.experiments.store import Store, StoreError
 
-__all__ = ["BatchFailed", "LocalExecutor", "Outcome", "Result", "run_batches", "sweep"]
+__all__ = ["BatchFailed", "LocalExecutor", "Outcome", "Tally", "run_batches", "sweep"]
 
 
-class Result(NamedTuple):
+class Tally(NamedTuple):
     """How a sweep went."""
 
     done: int
@@ -38,7 +38,7 @@ def sweep(
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     progress: Callable[[int], None] = lambda episodes: None,
     finished: Callable[[Outcome], None] = lambda outcome: None,
-) -> Result:
+) -> Tally:
     """Run every spec that the store does not have. ``progress`` is told of episodes, ``finished`` of runs.
 
     One run's failure, or its taking longer than ``timeout`` seconds, is reported and leaves the others alone. What is
@@ -56,7 +56,7 @@ def sweep(
                 failed.append(outcome)
             else:
                 done += 1
-    return Result(done, len(distinct) - len(jobs), failed)
+    return Tally(done, len(distinct) - len(jobs), failed)
 
 
 def run_batches(

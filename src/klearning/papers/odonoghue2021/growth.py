@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.types import Floats
-from klearning.experiments.batch import Batched
+from klearning.experiments.batch import BatchRecord
 from klearning.experiments.statistics import Interval
 from klearning.papers.odonoghue2021.study import GRID, LONG, NOISE, Results, Size, contestants
 from klearning.theory import regret_bound
@@ -31,14 +31,14 @@ def growth(results: Results) -> dict[str, dict[str, Growth]]:
     return found
 
 
-def growth_in_time(found: Batched) -> Growth:
+def growth_in_time(found: BatchRecord) -> Growth:
     late = found.points >= found.points[-1] / 10
     L, S, A = (found.batch.spec.world[key] for key in ("horizon", "states", "actions"))
     bound = regret_bound(Size(L, S, A).totals, found.points[late], NOISE)
     return fit(found.points[late], found.regret[:, late], bound)
 
 
-def growth_in_size(letter: str, line: Sequence[Size], found: Sequence[Batched]) -> Growth:
+def growth_in_size(letter: str, line: Sequence[Size], found: Sequence[BatchRecord]) -> Growth:
     bound = np.array([regret_bound(size.totals, f.points[-1], NOISE) for size, f in zip(line, found)])
     last = np.stack([f.regret[:, -1] for f in found], axis=1)
     return fit(np.array([getattr(size, letter) for size in line], float), last, bound)

@@ -13,7 +13,7 @@ from klearning.agents.k_learning import KLearning
 from klearning.beliefs.belief import Prior
 from klearning.beliefs.rewards import Gaussian
 from klearning.beliefs.transitions import Dirichlet
-from klearning.experiments.batch import Batch, Batched, get
+from klearning.experiments.batch import Batch, BatchRecord, get
 from klearning.experiments.spec import make_spec
 from klearning.experiments.statistics import mean_interval, median_time
 from klearning.experiments.store import Store
@@ -81,7 +81,7 @@ def table(store: Store, seeds: int = SEEDS) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cell(found: Batched) -> str:
+def _cell(found: BatchRecord) -> str:
     if found.batch.spec.world["name"] == "deep_sea":
         return " / ".join(_time(x) for x in (found.first_hit, found.solved))
     mean = mean_interval(found.regret[:, -1])

@@ -9,7 +9,7 @@ from typing import Any
 from klearning.experiments.batch import Batch
 from klearning.experiments.spec import Spec
 from klearning.experiments.store import Store
-from klearning.experiments.sweep import Outcome, Result, run_batches, sweep
+from klearning.experiments.sweep import Outcome, Tally, run_batches, sweep
 from klearning.figures.canvas import save
 from klearning.papers.odonoghue2021 import (
     bayes_regret,
@@ -94,7 +94,7 @@ def run(
     store: Store,
     progress: Callable[[int], None] = lambda episodes: None,
     finished: Callable[[Outcome], None] = lambda outcome: None,
-) -> Result:
+) -> Tally:
     run_batches(batches(extent), store)
     return sweep(specs(extent), store, progress=progress, finished=finished)
 

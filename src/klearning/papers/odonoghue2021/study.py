@@ -18,7 +18,7 @@ from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Prior
 from klearning.beliefs.rewards import Beta
 from klearning.beliefs.transitions import Dirichlet
-from klearning.experiments.batch import Batch, Batched, geometric_points, get
+from klearning.experiments.batch import Batch, BatchRecord, geometric_points, get
 from klearning.experiments.spec import make_spec
 from klearning.experiments.store import Store
 from klearning.papers.odonoghue2021.claims import Claim
@@ -100,7 +100,7 @@ def batches(study: Study) -> list[Batch]:
     ]  # fmt: skip
 
 
-Results = dict[Size, dict[str, Batched]]
+Results = dict[Size, dict[str, BatchRecord]]
 
 
 def read(store: Store, study: Study) -> Results:
@@ -116,7 +116,7 @@ def never_crossed(results: Results, names: Sequence[str]) -> dict[str, float]:
             for name in names}  # fmt: skip
 
 
-def share_of_bound(size: Size, found: Batched) -> Floats:
+def share_of_bound(size: Size, found: BatchRecord) -> Floats:
     return found.regret.mean(axis=0) / regret_bound(size.totals, found.points, NOISE)
 
 
