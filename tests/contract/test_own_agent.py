@@ -148,7 +148,7 @@ WORLD = kl.bandit([0.1, 0.9])
         (Speechless(), r"^agent=.* has diagnostics=None: give a tuple of different names"),
         (Repeating(), r"^agent=Repeating\(\) has diagnostics=\('value', 'value'\): give a tuple of different names"),
     ],
-    ids=str,
+    ids=["a class", "a text", "none", "without diagnostics", "diagnostics twice"],
 )
 def test_what_is_no_agent_is_refused(agent, complaint, use):
     with pytest.raises(ValueError, match=complaint):
