@@ -4,7 +4,9 @@ Mean rewards are Beta(1, 1), rewards coin flips, transitions Dirichlet: Assumpti
 few worlds; study.py has K-learning's versions and Thompson sampling on a thousand worlds of every size.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -25,16 +27,19 @@ from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Prior
 from klearning.beliefs.rewards import Beta
 from klearning.beliefs.transitions import Dirichlet
-from klearning.experiments.spec import Spec, make_spec
+from klearning.experiments.spec import Spec, make_spec, prior_data
 from klearning.experiments.statistics import FEWEST, holm, mean_interval, paired_difference
 from klearning.experiments.store import Store
+from klearning.experiments.summaries import StoreSummary
 from klearning.figures.canvas import new_figure, series, styled
-from klearning.papers.odonoghue2021.claims import Claim
+from klearning.papers.claims import Claim, Verdict
+from klearning.papers.figure import Figure, Reference
 from klearning.theory import lower_bound, regret_bound
 from klearning.trials.agent import Agent
 
 STATES, ACTIONS, HORIZON = 5, 2, 5
-EPISODES = 1000
+PROTOCOL = "bayes"
+WORLD = {"name": "random_mdp", "states": STATES, "actions": ACTIONS, "horizon": HORIZON}
 SIZES = (HORIZON, STATES * HORIZON, ACTIONS)  # as the theorem counts: states over all layers
 NOISE = 0.5  # σ of a coin flip
 PRIOR = Prior(Beta(1.0, 1.0), Dirichlet(mass=1.0))
@@ -62,27 +67,75 @@ def contestants(left_out: bool = True) -> dict[str, Agent]:
     return {label: a for label, a in CONTESTANTS.items() if left_out or not isinstance(a, BOLT | UCFH | UCRL2)}
 
 
-def specs(worlds: int, episodes: int = EPISODES, left_out: bool = True) -> list[Spec]:
-    return [
-        make_spec(
-            {"name": "random_mdp", "states": STATES, "actions": ACTIONS, "horizon": HORIZON, "seed": k}, agent, PRIOR,
-            episodes=episodes, seed=k, protocol="bayes",
-        )
-        for agent in contestants(left_out).values()
-        for k in range(worlds)
-    ]  # fmt: skip
+@dataclass(frozen=True, eq=False)
+class BayesRegret(Figure[dict[str, Floats]]):
+    """Reads cumulative regret, (worlds, episodes), by label."""
+
+    name: str = "bayes_regret"
+    worlds: int = 30
+    episodes: int = 1000
+    left_out: bool = True  # also the algorithms that the paper left out of its figure
+
+    def small(self) -> Self:
+        return replace(self, worlds=10, episodes=200, left_out=False)
+
+    def runs(self) -> dict[tuple[str, int], Spec]:
+        """By label and world, which is also the seed."""
+        return {
+            (label, k): make_spec(
+                WORLD | {"seed": k}, agent, PRIOR, episodes=self.episodes, seed=k, protocol=PROTOCOL,
+            )
+            for label, agent in contestants(self.left_out).items()
+            for k in range(self.worlds)
+        }  # fmt: skip
+
+    def read(self, store: Store) -> dict[str, Floats]:
+        regret = {key: store.get(spec).regret for key, spec in self.runs().items()}
+        return {label: np.stack([regret[label, k] for k in range(self.worlds)]) for label in contestants(self.left_out)}
+
+    def draw(self, results: dict[str, Floats], command: str) -> Any:
+        return draw(results, command)
+
+    def claims(self, results: dict[str, Floats]) -> list[Claim]:
+        return claims(results)
+
+    def contestants(self) -> dict[str, dict[str, Agent]]:
+        return {PROTOCOL: CONTESTANTS}
+
+    def verdict(self, summary: StoreSummary) -> Verdict | None:
+        """At the most episodes and worlds for which the store has every agent."""
+        have = {run.spec.name: run.spec for run in summary.runs if run.spec.protocol == PROTOCOL}
+        most = len({spec.seed for spec in have.values()})
+        for episodes in sorted({spec.episodes for spec in have.values()}, reverse=True):
+            for left_out in (True, False):
+                runs = replace(self, worlds=most, episodes=episodes, left_out=left_out).runs()
+                missing = [k for (_, k), spec in runs.items() if spec.name not in have]
+                if (worlds := min(missing, default=most)) > 1:
+                    regret = replace(self, worlds=worlds, episodes=episodes, left_out=left_out).read(summary.store)
+                    return Verdict("Bayes regret", f"{worlds} worlds, {episodes:,} episodes", claims(regret))
+        return None
+
+    def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Reference]:
+        """The theorem's bound and the rate of the lower one, for the worlds of which they are stated here."""
+        if axis != "episode" or not is_drawn_here(specs):
+            return []
+        bounds = {"bound of the theorem": regret_bound(SIZES, x, NOISE), "√(LSAT)": lower_bound(SIZES, x)}
+        return [Reference(label, line, y) for line, (label, y) in enumerate(bounds.items())]
 
 
-def read(store: Store, worlds: int, episodes: int = EPISODES, left_out: bool = True) -> dict[str, Floats]:
-    """Cumulative regret, (worlds, episodes), by label."""
-    wanted = iter(specs(worlds, episodes, left_out))
-    return {label: np.stack([store.get(next(wanted)).regret for _ in range(worlds)]) for label in contestants(left_out)}
+FIGURES = (BayesRegret(),)
+
+
+def is_drawn_here(specs: Sequence[Spec]) -> bool:
+    """Whether runs are on worlds of this size, drawn from this prior."""
+    prior = prior_data(PRIOR)
+    return all(spec.world == WORLD | {"seed": spec.seed} and spec.prior == prior for spec in specs)
 
 
 @styled
 def draw(regret: dict[str, Floats], command: str) -> Any:
     figure, axes = new_figure(width=7.6, height=4.6)
-    worlds, episodes = next(iter(regret.values())).shape
+    worlds, episodes = regret["Thompson sampling"].shape
     t = np.arange(1, episodes + 1, dtype=float)
     for i, (label, paths) in enumerate(regret.items()):
         sparse = {"markersize": 4, "markevery": (0.02 * i, 0.15)}
@@ -108,8 +161,8 @@ def claims(regret: dict[str, Floats]) -> list[Claim]:
         if name.startswith("K-learning") and name.endswith("paper")
     }
     numbers = "; ".join(f"{name}: at most {share:.0%} of the bound" for name, share in crossed.items())
-    found = [Claim("theorem", "Bayes regret of K-learning is below the bound", max(crossed.values()) < 1.0, numbers)]
-    return [*found, _schedule_claim(regret), _ranking(regret)]
+    below = Claim("theorem", "Bayes regret of K-learning is below the bound", max(crossed.values()) < 1.0, numbers)
+    return [below, _schedule_claim(regret), _ranking(regret)]
 
 
 def _schedule_claim(regret: dict[str, Floats]) -> Claim:

@@ -7,7 +7,6 @@ covered too, for it is an upper bound, and nowhere above `paper` (docs/bayes_reg
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,10 +16,9 @@ from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Prior
 from klearning.beliefs.rewards import Beta
 from klearning.beliefs.transitions import Dirichlet
-from klearning.experiments.batch import Batch, Batched, geometric_points, get
+from klearning.experiments.batch import Batch, Batched, geometric_points
 from klearning.experiments.spec import make_spec
-from klearning.experiments.store import Store
-from klearning.papers.odonoghue2021.claims import Claim
+from klearning.papers.claims import Claim
 from klearning.theory import regret_bound
 from klearning.trials.agent import Agent
 
@@ -53,24 +51,6 @@ GRID = {
 LONG = Size(2, 2, 2)
 
 
-@dataclass(frozen=True)
-class Study:
-    """How much is run: worlds and episodes of each size, and of the small one that is watched for long."""
-
-    worlds: int = 1000
-    episodes: int = 500
-    long_worlds: int = 200
-    long_episodes: int = 10_000
-
-    def sizes(self) -> dict[Size, tuple[int, int]]:
-        """(worlds, episodes) by size."""
-        short = dict.fromkeys((size for line in GRID.values() for size in line), (self.worlds, self.episodes))
-        return {**short, LONG: (self.long_worlds, self.long_episodes)}
-
-
-QUICK = Study(worlds=60, episodes=100, long_worlds=30, long_episodes=1000)
-
-
 def label(bonus: str, temperature: str) -> str:
     return f"K-learning, {temperature}, {bonus}"
 
@@ -93,20 +73,7 @@ def batch(size: Size, agent: Agent, worlds: int, episodes: int) -> Batch:
     return Batch(spec, worlds, geometric_points(episodes))
 
 
-def batches(study: Study) -> list[Batch]:
-    return [
-        batch(size, agent, *extent) for size, extent in study.sizes().items() for agent in contestants().values()
-    ]  # fmt: skip
-
-
 Results = dict[Size, dict[str, Batched]]
-
-
-def read(store: Store, study: Study) -> Results:
-    return {
-        size: {name: get(store, batch(size, agent, *extent)) for name, agent in contestants().items()}
-        for size, extent in study.sizes().items()
-    }
 
 
 def never_crossed(results: Results, names: Sequence[str]) -> dict[str, float]:

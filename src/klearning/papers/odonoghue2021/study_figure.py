@@ -1,23 +1,75 @@
-"""The Bayes-regret study as a picture and as tables: pure functions of what was read from the store."""
+"""New: the Bayes-regret study as a picture and as tables."""
 
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from klearning.experiments.batch import Batch, get
 from klearning.experiments.statistics import mean_interval
+from klearning.experiments.store import Store
 from klearning.figures.canvas import new_grid, series, styled
+from klearning.papers.claims import Claim, table
+from klearning.papers.figure import Figure
 from klearning.papers.odonoghue2021.growth import Growth, growth
 from klearning.papers.odonoghue2021.study import (
     BONUSES,
+    GRID,
     LONG,
     NOISE,
     TEMPERATURES,
     THOMPSON,
     Results,
+    Size,
+    batch,
+    claims,
     contestants,
     label,
 )
 from klearning.theory import lower_bound, regret_bound
+
+
+@dataclass(frozen=True, eq=False)
+class Study(Figure[Results]):
+    """How much is run: worlds and episodes of each size, and of the small one that is watched for long."""
+
+    name: str = "study"
+    worlds: int = 1000
+    episodes: int = 500
+    long_worlds: int = 200
+    long_episodes: int = 10_000
+    by_name_only: ClassVar[bool] = True
+
+    def small(self) -> Self:
+        return replace(self, worlds=60, episodes=100, long_worlds=30, long_episodes=1000)
+
+    def sizes(self) -> dict[Size, tuple[int, int]]:
+        """(worlds, episodes) by size."""
+        short = dict.fromkeys((size for line in GRID.values() for size in line), (self.worlds, self.episodes))
+        return {**short, LONG: (self.long_worlds, self.long_episodes)}
+
+    def batches(self) -> dict[tuple[Size, str], Batch]:
+        return {
+            (size, who): batch(size, agent, *extent)
+            for size, extent in self.sizes().items()
+            for who, agent in contestants().items()
+        }
+
+    def read(self, store: Store) -> Results:
+        batches = self.batches()
+        return {size: {who: get(store, batches[size, who]) for who in contestants()} for size in self.sizes()}
+
+    def draw(self, results: Results, command: str) -> Any:
+        return draw(results, command)
+
+    def claims(self, results: Results) -> list[Claim]:
+        return claims(results)
+
+    def table(self, results: Results) -> str:
+        return tables(results)
+
+
+FIGURES = (Study(),)
 
 LETTERS = {"T": "T (last tenfold)", "L": "L", "S": "S a layer", "A": "A"}
 
@@ -81,24 +133,22 @@ def tables(results: Results) -> str:
 
 
 def _regret_table(results: Results) -> str:
-    head = "".join(f" {s.L}, {s.S}, {s.A} |" for s in results)
-    lines = [f"| L, S a layer, A |{head}", "|---|" + "---|" * len(results)]
+    """Of every agent and size, with the bound and how much was run."""
+    rows = []
     for name in contestants():
-        cells = []
-        for found in results.values():
-            mean = mean_interval(found[name].regret[:, -1])
-            cells.append(f"{mean.estimate:.1f} [{mean.low:.1f}, {mean.high:.1f}]")
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    bounds = [regret_bound(s.totals, found[THOMPSON].points[-1], NOISE) for s, found in results.items()]
-    lines.append("| the theorem's bound | " + " | ".join(f"{b:.0f}" for b in bounds) + " |")
-    extents = [f"{len(found[THOMPSON].optimal)} × {found[THOMPSON].points[-1]:.0f}" for found in results.values()]
-    return "\n".join([*lines, "| worlds × episodes | " + " | ".join(extents) + " |"]) + "\n"
+        means = [mean_interval(by_name[name].regret[:, -1]) for by_name in results.values()]
+        rows.append([name, *(f"{m.estimate:.1f} [{m.low:.1f}, {m.high:.1f}]" for m in means)])
+    some = {size: by_name[THOMPSON] for size, by_name in results.items()}
+    bounds = [regret_bound(size.totals, runs.points[-1], NOISE) for size, runs in some.items()]
+    rows.append(["the theorem's bound", *(f"{bound:.0f}" for bound in bounds)])
+    rows.append(["worlds × episodes", *(f"{len(runs.optimal)} × {runs.points[-1]:.0f}" for runs in some.values())])
+    return table(["L, S a layer, A", *(f"{s.L}, {s.S}, {s.A}" for s in results)], rows)
 
 
-def _growth_table(found: dict[str, dict[str, Growth]]) -> str:
-    lines = ["| exponent in | " + " | ".join(found) + " |", "|---|" + "---|" * len(found)]
+def _growth_table(exponents: dict[str, dict[str, Growth]]) -> str:
+    rows = []
     for name in contestants():
-        fitted = [by_name[name].fitted for by_name in found.values()]
-        lines.append(f"| {name} | " + " | ".join(f"{e:.2f} [{low:.2f}, {high:.2f}]" for e, low, high in fitted) + " |")
-    bound = [by_name[THOMPSON].of_bound for by_name in found.values()]
-    return "\n".join([*lines, "| the theorem's bound | " + " | ".join(f"{b:.2f}" for b in bound) + " |"]) + "\n"
+        fitted = [by_name[name].fitted for by_name in exponents.values()]
+        rows.append([name, *(f"{e:.2f} [{low:.2f}, {high:.2f}]" for e, low, high in fitted)])
+    rows.append(["the theorem's bound", *(f"{by_name[THOMPSON].of_bound:.2f}" for by_name in exponents.values())])
+    return table(["exponent in", *exponents], rows)
