@@ -1,5 +1,6 @@
 """A paper from outside the package is one folder, a figure one file in it: run, drawn, checked and reported by name."""
 
+import importlib
 import json
 import sys
 from dataclasses import replace
@@ -18,7 +19,7 @@ PAPER = """
     from klearning.papers.figure import Protocol
     from klearning.papers.paper import Paper
 
-    HASTY = Protocol("hasty", "hasty settings", "three episodes, no more")
+    HASTY = Protocol("hasty", "hasty settings", "thirty episodes, no more")
     PAPER = register(Paper("toy2099", "Toy (2099), On toys", __name__, {"hasty": HASTY}, remark="Toys are small."))
 """
 
@@ -34,6 +35,8 @@ FIGURE = """
     from klearning.papers.figure import Figure
     from toy_paper import HASTY
 
+    WORLD = {"name": "river_swim", "states": 3, "horizon": 3}
+
 
     @dataclass(frozen=True, eq=False)
     class Dots(Figure):
@@ -46,9 +49,7 @@ FIGURE = """
 
         def runs(self):
             return {
-                (who, seed): make_spec(
-                    {"name": "river_swim", "states": 3, "horizon": 3}, {"name": who}, episodes=3, seed=seed, protocol="hasty"
-                )
+                (who, seed): make_spec(WORLD, {"name": who}, episodes=30, seed=seed, protocol="hasty")
                 for who in ("Random", "PSRL")
                 for seed in range(self.seeds)
             }
@@ -88,7 +89,7 @@ def toy(tmp_path, monkeypatch):
     (folder / "__init__.py").write_text(dedent(PAPER))
     (folder / "dots.py").write_text(dedent(FIGURE))
     monkeypatch.syspath_prepend(tmp_path)
-    __import__("toy_paper")
+    importlib.import_module("toy_paper")
     yield papers.PAPERS["toy2099"]
     del papers.PAPERS["toy2099"]
     for name in [name for name in sys.modules if name.partition(".")[0] == "toy_paper"]:
@@ -111,7 +112,7 @@ def test_it_is_run_drawn_checked_and_reported(toy, tmp_path):
     assert "dots, as they came" in page
     assert "klearning reproduce toy2099 dots --protocol hasty --quick</code>" in page  # behind the regret curves
     assert "1 hold in what was run, 0 do not. Toys are small." in page
-    assert "hasty (three episodes, no more)" in page
+    assert "hasty (thirty episodes, no more)" in page
     assert "Fitted" not in page  # the other paper has nothing to say of this store
 
 
@@ -145,6 +146,18 @@ def test_a_figure_is_one_file_in_its_paper(tmp_path, monkeypatch):
         assert "figure9" not in odonoghue2021.PAPER.figure_names
     finally:
         sys.modules.pop(f"{odonoghue2021.__name__}.figure_nine", None)
+
+
+def test_a_paper_may_be_one_file(tmp_path, monkeypatch):
+    (tmp_path / "note2099.py").write_text(
+        "from klearning.papers.figure import Figure\n"
+        "from klearning.papers.paper import Paper\n"
+        "FIGURES = (Figure('figure1'),)\n"
+        "PAPER = Paper('note2099', 'A note', __name__)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert importlib.import_module("note2099").PAPER.figure_names == ["figure1"]
+    del sys.modules["note2099"]
 
 
 def test_every_figure_says_what_it_is():

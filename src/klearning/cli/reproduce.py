@@ -88,7 +88,7 @@ def reproduce(
     publication = publish(extent, store, out)
     reports.write(store, out / "report.html")
     if as_json:
-        show_json({name: [claim._asdict() for claim in claims] for name, claims in publication.claims.items()})
+        show_json({name: [claim.data() for claim in claims] for name, claims in publication.claims.items()})
         return
     for name, claims in publication.claims.items():
         say()

@@ -16,6 +16,10 @@ class Claim(NamedTuple):
     def mark(self) -> str:
         return {True: "✓", False: "✗", None: "?"}[self.holds]
 
+    def data(self) -> dict[str, str | bool | None]:
+        """As JSON has it; NumPy's truth is Python's there."""
+        return {**self._asdict(), "holds": None if self.holds is None else bool(self.holds)}
+
 
 class Verdict(NamedTuple):
     """The claims of one figure, and what they were checked in."""

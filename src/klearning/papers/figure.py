@@ -120,9 +120,10 @@ class Figure(Generic[R]):
         return {}
 
     def words_of(self, specs: Sequence[Spec]) -> str:
-        """What follows `klearning reproduce` to make just these runs; empty where they are not this figure's."""
+        """What follows `klearning reproduce` to make these runs and few others; empty where they are not of it."""
         names = {spec.name for spec in specs}
-        return next((words for words, own in self._extents.items() if names <= own), "")
+        sizes = {words: len(own) for words, own in self._extents.items() if names <= own}
+        return min(sizes, key=lambda words: sizes[words], default="")
 
     @cached_property
     def _extents(self) -> dict[str, set[str]]:

@@ -31,7 +31,7 @@ class Extent:
 
 @dataclass(frozen=True, eq=False)
 class Paper:
-    """A paper. Its figures are the FIGURES of every module of the package ``home``."""
+    """A paper. Its figures are the FIGURES of the module ``home``, and of every module in it where it is a folder."""
 
     name: str
     title: str
@@ -43,8 +43,10 @@ class Paper:
     @cached_property
     def figures(self) -> tuple[Figure[Any], ...]:
         """Protocol by protocol, then those without one; within these by name."""
-        folder = import_module(self.home).__path__
-        modules = [import_module(f"{self.home}.{module.name}") for module in iter_modules(folder)]
+        home = import_module(self.home)
+        folder = getattr(home, "__path__", None)
+        inside = iter_modules(folder) if folder is not None else ()  # iter_modules(None) would be all there are
+        modules = [home, *(import_module(f"{self.home}.{module.name}") for module in inside)]
         figures = [figure for module in modules for figure in getattr(module, "FIGURES", ())]
         order = [*self.protocols.values(), None]
         return tuple(sorted(figures, key=lambda figure: (order.index(figure.protocol), figure.name)))

@@ -34,6 +34,6 @@ def publish(extent: Extent, store: Store, out: Path) -> Publication:
     text = "# Claims of the paper, checked\n\n" + f"Command: `{extent.command}`\n\n"
     text += "\n".join(claims_page(claims, name) for name, claims in published.claims.items())
     write_whole(out / "claims.md", text.encode())
-    data = {name: [{**c._asdict(), "mark": c.mark} for c in claims] for name, claims in published.claims.items()}
+    data = {name: [{**c.data(), "mark": c.mark} for c in claims] for name, claims in published.claims.items()}
     write_whole(out / "claims.json", (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode())
     return published

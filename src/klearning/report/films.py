@@ -112,8 +112,8 @@ def _film(summary: StoreSummary, run: RunSummary) -> tuple[dict[str, Any], dict[
         raise NoFilm(MISSHAPEN) from None
     try:
         world = build_world(spec)
-    except (ValueError, TypeError, KeyError, MemoryError, OverflowError):
-        raise NoFilm(UNKNOWN) from None
+    except (ValueError, TypeError, KeyError, MemoryError, OverflowError) as error:
+        raise NoFilm(f"{UNKNOWN} ({error})") from None
     A, S = world.actions, int(world.layers[-1])
     fits = values.shape[1:] == (S,) and visits.shape == (len(values), A, S) and np.isfinite(values).all()
     if not fits or (policy is not None and policy.shape != visits.shape) or len(times) != len(values):

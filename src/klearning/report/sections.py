@@ -18,6 +18,7 @@ from klearning.report.settings import behind, seeds_label
 
 MOST_ROWS = 200
 MILESTONES = 8
+MOST_REASONS = 5
 
 
 def introductions(summary: StoreSummary) -> list[Introduction]:
@@ -49,8 +50,11 @@ def watching(summary: StoreSummary, reel: Reel) -> Html:
 def _left_out(reel: Reel) -> str:
     if not reel.left_out:
         return ""
-    reasons = ", ".join(f"{count} {why}" for why, count in sorted(reel.left_out.items()))
-    return f" {sum(reel.left_out.values())} further runs with snapshots are left out: {reasons}."
+    total, ranked = sum(reel.left_out.values()), sorted(reel.left_out.items(), key=lambda item: (-item[1], item[0]))
+    reasons = [f"{count} {why}" for why, count in ranked[:MOST_REASONS]]
+    others = sum(count for _, count in ranked[MOST_REASONS:])
+    reasons += [f"{others} for other reasons"] if others else []
+    return f" {total} further runs with snapshots are left out: {', '.join(reasons)}."
 
 
 def _first_hits(reel: Reel) -> str:

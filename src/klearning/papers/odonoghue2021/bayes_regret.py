@@ -24,9 +24,6 @@ from klearning.agents import (
     SoftQLearning,
 )
 from klearning.arrays.types import Floats
-from klearning.beliefs.belief import Prior
-from klearning.beliefs.rewards import Beta
-from klearning.beliefs.transitions import Dirichlet
 from klearning.experiments.spec import Spec, make_spec, prior_data
 from klearning.experiments.statistics import FEWEST, holm, mean_interval, paired_difference
 from klearning.experiments.store import Store
@@ -34,22 +31,21 @@ from klearning.experiments.summaries import StoreSummary
 from klearning.figures.canvas import new_figure, series, styled
 from klearning.papers.claims import Claim, Verdict
 from klearning.papers.figure import Figure, Reference
+from klearning.papers.odonoghue2021.study import NOISE, PRIOR, THOMPSON, Size
 from klearning.theory import lower_bound, regret_bound
 from klearning.trials.agent import Agent
 
-STATES, ACTIONS, HORIZON = 5, 2, 5
+SIZE = Size(L=5, S=5, A=2)
+SIZES = SIZE.totals  # as the theorem counts: states over all layers
 PROTOCOL = "bayes"
-WORLD = {"name": "random_mdp", "states": STATES, "actions": ACTIONS, "horizon": HORIZON}
-SIZES = (HORIZON, STATES * HORIZON, ACTIONS)  # as the theorem counts: states over all layers
-NOISE = 0.5  # σ of a coin flip
-PRIOR = Prior(Beta(1.0, 1.0), Dirichlet(mass=1.0))
+WORLD = {"name": "random_mdp", "states": SIZE.S, "actions": SIZE.A, "horizon": SIZE.L}
 
 CONTESTANTS: dict[str, Agent] = {
     "K-learning, optimal, reward": KLearning(),
     "K-learning, optimal, sharp": KLearning(bonus="sharp"),
     "K-learning, optimal, paper": KLearning(bonus="paper"),
     "K-learning, schedule, paper": KLearning("schedule", bonus="paper"),
-    "Thompson sampling": PSRL(),
+    THOMPSON: PSRL(),
     "RLSVI": RLSVI(),
     "UCBVI, Bernstein × 0.01": UCBVI("bernstein", scale=0.01),
     "OQL, Bernstein × 0.01": OptimisticQLearning("bernstein", scale=0.01),
@@ -135,21 +131,24 @@ def is_drawn_here(specs: Sequence[Spec]) -> bool:
 @styled
 def draw(regret: dict[str, Floats], command: str) -> Any:
     figure, axes = new_figure(width=7.6, height=4.6)
-    worlds, episodes = regret["Thompson sampling"].shape
+    worlds, episodes = regret[THOMPSON].shape
     t = np.arange(1, episodes + 1, dtype=float)
     for i, (label, paths) in enumerate(regret.items()):
         sparse = {"markersize": 4, "markevery": (0.02 * i, 0.15)}
         axes.plot(t, paths.mean(axis=0), label=label, linewidth=1.4, **sparse, **series(i))
-    axes.plot(t, regret_bound(SIZES, t, NOISE), color="black", linewidth=1.2, label="bound of the theorem")
-    axes.plot(t, lower_bound(SIZES, t), "--", color="0.4", linewidth=1.0, label=r"$\sqrt{LSAT}$")
-    axes.set(xscale="log", yscale="log", xlabel="episode", ylabel="mean cumulative regret", xlim=(1, episodes))
+    draw_bounds(axes, SIZE, t)
     axes.set_title("Bayes regret on MDPs drawn from the prior")
     figure.legend(loc="outside right center", frameon=False, fontsize=7)
-    sizes = (
-        f"{worlds} worlds: {HORIZON} layers of {STATES} states, {ACTIONS} actions, Beta(1, 1) coins, Dirichlet mass 1"
-    )
+    sizes = f"{worlds} worlds: {SIZE.L} layers of {SIZE.S} states, {SIZE.A} actions, Beta(1, 1) coins, Dirichlet mass 1"
     figure.supxlabel(f"{sizes}\n{command}", fontsize=6)
     return figure
+
+
+def draw_bounds(axes: Any, size: Size, t: Floats) -> None:
+    """The theorem's bound and the rate of the lower one, on axes for mean regret."""
+    axes.plot(t, regret_bound(size.totals, t, NOISE), color="black", linewidth=1.2, label="bound of the theorem")
+    axes.plot(t, lower_bound(size.totals, t), "--", color="0.4", linewidth=1.0, label=r"$\sqrt{LSAT}$")
+    axes.set(xscale="log", yscale="log", xlabel="episode", ylabel="mean cumulative regret", xlim=(1, t[-1]))
 
 
 def claims(regret: dict[str, Floats]) -> list[Claim]:
@@ -177,17 +176,17 @@ def _schedule_claim(regret: dict[str, Floats]) -> Claim:
 def _ranking(regret: dict[str, Floats]) -> Claim:
     """Thompson sampling and K-learning have similar regret: paired, corrected for the number of comparisons."""
     last = {label: paths[:, -1] for label, paths in regret.items()}
-    thompson = last["Thompson sampling"]
+    thompson = last[THOMPSON]
     rivals = [label for label in last if label.startswith("K-learning")]
     compared = [paired_difference(last[label], thompson) for label in rivals]
     adjusted = holm(np.array([c.p_value for c in compared]))
-    means = {label: mean_interval(last[label]) for label in [*rivals, "Thompson sampling"]}
+    means = {label: mean_interval(last[label]) for label in [*rivals, THOMPSON]}
     show = "; ".join(
         f"{label} {m.estimate:.0f}" + (f" [{m.low:.0f}, {m.high:.0f}]" if len(thompson) >= FEWEST else "")
         for label, m in means.items()
     )
     numbers = show + f"; Holm-adjusted p against Thompson: {', '.join(f'{p:.2g}' for p in adjusted)}"
-    ratio = means["K-learning, optimal, reward"].estimate / means["Thompson sampling"].estimate
+    ratio = means["K-learning, optimal, reward"].estimate / means[THOMPSON].estimate
     holds = bool(0.5 < ratio < 2.0)
     return Claim(
         "section 5", "K-learning and Thompson sampling perform similarly (here: within a factor of two)", holds, numbers

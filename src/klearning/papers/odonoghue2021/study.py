@@ -78,19 +78,19 @@ Results = dict[Size, dict[str, Batched]]
 
 def never_crossed(results: Results, names: Sequence[str]) -> dict[str, float]:
     """t-kl_mdp: the largest share of its bound that mean regret takes, over all sizes and episodes, by label."""
-    return {name: max(float(share_of_bound(size, found[name]).max()) for size, found in results.items())
+    return {name: max(float(share_of_bound(size, by_name[name]).max()) for size, by_name in results.items())
             for name in names}  # fmt: skip
 
 
-def share_of_bound(size: Size, found: Batched) -> Floats:
-    return found.regret.mean(axis=0) / regret_bound(size.totals, found.points, NOISE)
+def share_of_bound(size: Size, runs: Batched) -> Floats:
+    return runs.regret.mean(axis=0) / regret_bound(size.totals, runs.points, NOISE)
 
 
 def least_optimism(results: Results, names: Sequence[str]) -> dict[str, float]:
     """The least of mean f_t − mean V* over all sizes and episodes, in standard errors: below zero f is no bound."""
     least = {}
     for name in names:
-        slack = [found[name].bound - found[name].optimal[:, None] for found in results.values()]  # type: ignore[operator]
+        slack = [by[name].bound - by[name].optimal[:, None] for by in results.values()]  # type: ignore[operator]
         errors = [x.std(axis=0, ddof=1) / np.sqrt(len(x)) for x in slack]
         least[name] = min(float((x.mean(axis=0) / e).min()) for x, e in zip(slack, errors))
     return least
@@ -100,8 +100,8 @@ def promise_kept(results: Results, names: Sequence[str]) -> dict[str, float]:
     """The largest ratio of mean regret to the mean of Σ Φ, what the agent said that it would be at most, by label."""
     return {
         name: max(
-            float((found[name].regret.mean(axis=0) / found[name].promised.mean(axis=0)).max())
-            for found in results.values()
+            float((by_name[name].regret.mean(axis=0) / by_name[name].promised.mean(axis=0)).max())
+            for by_name in results.values()
         )
         for name in names
     }
@@ -124,7 +124,7 @@ def claims(results: Results) -> list[Claim]:
 
 def _schedule(results: Results) -> Claim:
     names = [label("paper", rule) for rule in TEMPERATURES]
-    ratios = [np.divide(*(found[name].regret[:, -1].mean() for name in names)) for found in results.values()]
+    ratios = [np.divide(*(by_name[name].regret[:, -1].mean() for name in names)) for by_name in results.values()]
     sentence = "the optimal τ has the lower regret at every size (bonus `paper`)"
     numbers = "optimal/schedule: " + ", ".join(f"{tuple(size)} {ratio:.2f}" for size, ratio in zip(results, ratios))
     return Claim("section 3.4", sentence, bool(max(ratios) < 1.0), numbers)

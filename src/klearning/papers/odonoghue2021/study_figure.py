@@ -11,6 +11,7 @@ from klearning.experiments.store import Store
 from klearning.figures.canvas import new_grid, series, styled
 from klearning.papers.claims import Claim, table
 from klearning.papers.figure import Figure
+from klearning.papers.odonoghue2021.bayes_regret import draw_bounds
 from klearning.papers.odonoghue2021.growth import Growth, growth
 from klearning.papers.odonoghue2021.study import (
     BONUSES,
@@ -26,7 +27,7 @@ from klearning.papers.odonoghue2021.study import (
     contestants,
     label,
 )
-from klearning.theory import lower_bound, regret_bound
+from klearning.theory import regret_bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,17 +91,15 @@ def draw(results: Results, command: str) -> Any:
 
 
 def _regret_panel(axes: Any, results: Results) -> None:
-    found = results[LONG]
-    t = found[THOMPSON].points
-    for i, (name, runs) in enumerate(found.items()):
+    by_name = results[LONG]
+    t = by_name[THOMPSON].points
+    for i, (name, runs) in enumerate(by_name.items()):
         mean, error = runs.regret.mean(axis=0), runs.regret.std(axis=0, ddof=1) / np.sqrt(len(runs.regret))
         axes.plot(t, mean, label=name, linewidth=1.3, markersize=3.5, markevery=(i, 8), **STYLES[name])
         band = {"color": STYLES[name]["color"], "alpha": 0.15, "lw": 0}
         axes.fill_between(t, mean - 1.96 * error, mean + 1.96 * error, **band)
-    axes.plot(t, regret_bound(LONG.totals, t, NOISE), color="black", linewidth=1.2, label="bound of the theorem")
-    axes.plot(t, lower_bound(LONG.totals, t), "--", color="0.4", linewidth=1.0, label=r"$\sqrt{LSAT}$")
-    axes.set(xscale="log", yscale="log", xlabel="episode", ylabel="mean cumulative regret", xlim=(1, t[-1]))
-    axes.set_title(f"{len(found[THOMPSON].optimal)} MDPs, {LONG.L} layers of {LONG.S} states, {LONG.A} actions")
+    draw_bounds(axes, LONG, t)
+    axes.set_title(f"{len(by_name[THOMPSON].optimal)} MDPs, {LONG.L} layers of {LONG.S} states, {LONG.A} actions")
 
 
 def _promise_panel(axes: Any, results: Results) -> None:
@@ -113,9 +112,9 @@ def _promise_panel(axes: Any, results: Results) -> None:
     axes.set_title("what came of what the agent said")
 
 
-def _growth_panel(axes: Any, found: dict[str, dict[str, Growth]]) -> None:
+def _growth_panel(axes: Any, exponents: dict[str, dict[str, Growth]]) -> None:
     names = list(contestants())
-    for x, by_name in enumerate(found.values()):
+    for x, by_name in enumerate(exponents.values()):
         for i, name in enumerate(names):
             estimate, low, high = by_name[name].fitted
             at, style = x + 0.1 * (i - len(names) / 2), STYLES[name]
@@ -123,7 +122,7 @@ def _growth_panel(axes: Any, found: dict[str, dict[str, Growth]]) -> None:
             axes.plot(at, estimate, marker=style["marker"], color=style["color"], markersize=3.5)
         bound = by_name[THOMPSON].of_bound
         axes.plot([x - 0.42, x + 0.42], [bound, bound], color="black", linewidth=1.2)
-    axes.set_xticks(range(len(found)), [LETTERS[letter] for letter in found])
+    axes.set_xticks(range(len(exponents)), [LETTERS[letter] for letter in exponents])
     axes.set(ylabel="fitted exponent", title="growth of mean regret; line: of the bound")
 
 
