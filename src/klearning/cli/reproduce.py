@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,9 @@ from klearning.cli.stores import run_sweep
 from klearning.cli.teaching import Command
 from klearning.experiments.batch import Batch, missing_batches, run_batches
 from klearning.experiments.store import Store
+
+if TYPE_CHECKING:
+    from klearning.papers.publish import Publication  # papers are read only when one is run
 
 EXAMPLES = (
     "klearning reproduce --quick",
@@ -70,8 +74,7 @@ def reproduce(
     from klearning.papers.publish import publish
 
     canvas.need_matplotlib()
-    names = words[1:] if words and words[0] in PAPERS else words
-    paper = PAPERS[words[0] if words and words[0] in PAPERS else DEFAULT]
+    named = bool(words) and words[0] in PAPERS
     options = {
         "seeds": None if seeds is None else checks.whole("seeds", seeds),
         "depths": None if depths is None else depth_list(depths),
@@ -79,9 +82,9 @@ def reproduce(
     typed = {"--seeds": seeds, "--depths": depths, "--protocol": protocol}
     line = ["klearning reproduce", *words, *(f"{name} {value}" for name, value in typed.items() if value is not None)]
     command = " ".join([*line, "--quick"] if quick else line)
-    extent = paper.extent(names, command, quick=quick, protocol=protocol, options=options)
-    store = Store(store_path)
-    specs = extent.specs()
+    paper = PAPERS[words[0] if named else DEFAULT]
+    extent = paper.extent(words[1:] if named else words, command, quick=quick, protocol=protocol, options=options)
+    store, specs = Store(store_path), extent.specs()
     if specs and run_sweep(specs, store).failed:
         sys.exit(1)
     run_studies(extent.batches(), store)
@@ -89,7 +92,12 @@ def reproduce(
     reports.write(store, out / "report.html")
     if as_json:
         show_json({name: [claim.data() for claim in claims] for name, claims in publication.claims.items()})
-        return
+    else:
+        show(publication)
+        say(f"\nfigures, claims.md and report.html are in {out}: open the last in a browser")
+
+
+def show(publication: "Publication") -> None:
     for name, claims in publication.claims.items():
         say()
         show_heading(name)
@@ -99,7 +107,6 @@ def reproduce(
         say()
         show_heading(name)
         say(numbers)
-    say(f"\nfigures, claims.md and report.html are in {out}: open the last in a browser")
 
 
 def run_studies(batches: list[Batch], store: Store) -> None:
