@@ -1,9 +1,11 @@
 # Every target sets itself up: a fresh clone needs Python >= 3.11 and make, nothing else.
 PYTHON ?= python3
 BIN := .venv/bin
-READY := .venv/.ready
+# two set-ups: what running needs, and on top of it what tests, checks and measurements need
+RUN := .venv/.run
+DEV := .venv/.dev
 
-.PHONY: help setup reproduce study examples test slow lint bench site clean
+.PHONY: help setup lock reproduce study examples test slow lint bench site clean
 
 help:
 	@echo "make reproduce  run the paper's experiments, draw its figures and check its claims into out/ (QUICK=1: a taste)"
@@ -12,46 +14,63 @@ help:
 	@echo "make test       run the tests"
 	@echo "make slow       run the statistical and crash tests, which take longer"
 	@echo "make lint       check style and types"
-	@echo "make bench      measure speed (prints the table of docs/performance.md)"
+	@echo "make bench      measure speed (prints the table of docs/evidence/performance.md)"
 	@echo "make site       turn docs/ into a site, out/site/index.html"
 	@echo "make setup      only build .venv"
+	@echo "make lock       find the newest versions that fit together, with their hashes: locks/*.txt"
 	@echo "make clean      remove .venv, out and caches"
 
-setup: $(READY)
+setup: $(DEV)
 
-$(READY): pyproject.toml constraints.txt
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "klearning needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 1; }
-	@echo "setting up .venv (once; a minute or so)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	@touch $@
 
-reproduce: $(READY)
+# everything by name, version and hash, then the package itself, without asking for anything more
+define install
+	@echo "setting up .venv to $(1) (once; a minute or so)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement locks/$(1).txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+endef
+
+$(RUN): pyproject.toml locks/run.txt | $(BIN)/python
+	$(call install,run)
+
+$(DEV): pyproject.toml locks/dev.txt | $(BIN)/python
+	$(call install,dev)
+
+reproduce: $(RUN)
 	$(BIN)/klearning reproduce $(if $(QUICK),--quick)
 
-study: $(READY)
+study: $(RUN)
 	$(BIN)/klearning reproduce study misspecification knowledge $(if $(QUICK),--quick)
 
-examples: $(READY)
+examples: $(RUN)
 	@for file in examples/[0-9]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
-test: $(READY)
+test: $(DEV)
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-slow: $(READY)
+slow: $(DEV)
 	$(BIN)/python -m pytest -n 2 -m slow
 
-lint: $(READY)
+lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(READY)
+bench: $(DEV)
 	$(BIN)/python -m bench
 
-site: $(READY)
+site: $(DEV)
 	$(BIN)/python -m tools.site out/site
+
+lock:
+	@$(PYTHON) -m venv .venv/lock && .venv/lock/bin/pip install --quiet uv
+	@for set in run:figures dev:dev; do .venv/lock/bin/uv pip compile --quiet --upgrade --generate-hashes --no-header \
+		--no-annotate --python-version 3.11 --extra $${set#*:} pyproject.toml locks/build.in --output-file locks/$${set%:*}.txt; done
 
 clean:
 	rm -rf .venv out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

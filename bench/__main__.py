@@ -1,4 +1,4 @@
-"""Speed, as ratios measured in one run: `make bench`. Prints the tables of docs/performance.md.
+"""Speed, as ratios measured in one run: `make bench`. Prints the tables of docs/evidence/performance.md.
 
 Every time is the best of many repetitions, on one core, inside a compiled loop where the thing
 measured is a kernel. Take the ratios: the times are this machine's.
@@ -29,8 +29,8 @@ from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief, Prior
 from klearning.models.soft import Soft, soft_sweep
 from klearning.models.sweeps import Model, policy_sweep
-from klearning.optimism.bonuses import bonus_for, fill
 from klearning.optimism.cone import cone_program
+from klearning.optimism.program import program
 from klearning.optimism.temperature import at_optimum
 from klearning.papers.odonoghue2021.protocols import TEXT
 from klearning.trials.agent import Agent
@@ -77,7 +77,7 @@ def cold_solves(times: int, model: Model, c: Floats, policy: Floats, W: Soft) ->
 def learned(depth: int, episodes: int) -> Memory:
     """K-learning's memory after some episodes of DeepSea: a belief as it is met in the middle of learning."""
     agent, world = kl.KLearning(), TEXT.world(depth)
-    belief = Belief.empty(TEXT.prior, world.widths, world.actions, world.initial)
+    belief = Belief.before(TEXT.prior, world)
     memory: Memory = agent.advance(agent.begin(belief), new_task(agent, world, episodes, 0), 0, episodes)
     return memory
 
@@ -127,15 +127,14 @@ def solve_table() -> None:
     for episodes in (1, 30, 100, 300, 1000):
         memory = learned(50, episodes)
         world = TEXT.world(50)
-        belief = Belief.empty(TEXT.prior, world.widths, 2, [1.0]).after(memory.posterior)
+        belief = Belief.before(TEXT.prior, world).after(memory.posterior)
         for bonus in ("paper", "reward"):
-            solve_row(f"after {episodes} episodes", belief, memory, bonus)
+            solve_row(f"after {episodes} episodes", belief, bonus)
 
 
-def solve_row(name: str, belief: Belief, memory: Memory, bonus: str) -> None:
-    model, W, times = memory.posterior.model, memory.work, 20
-    c, policy = np.zeros_like(memory.c), np.zeros_like(memory.c)
-    fill(bonus_for(belief, bonus), memory.posterior, c)
+def solve_row(name: str, belief: Belief, bonus: str) -> None:
+    ready, times = program(belief, bonus), 20
+    model, c, W, policy = ready.model, ready.c, ready.work, np.zeros_like(ready.c)
     cold = best(lambda: cold_solves(times, model, c, policy, W)) / times
     whole = best(lambda: kl.solve(belief, bonus=bonus))
     ours = at_optimum(model, c, 0.0, TOLERANCE, policy, W)
@@ -153,14 +152,14 @@ class ConeAnswer(NamedTuple):
 
 def cone_answer(model: Model, c: Floats) -> ConeAnswer:
     """Clarabel's own time and its answer; nan where it fails."""
-    program = cone_program(model, c)
+    cone = cone_program(model, c)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "may be inaccurate": the last columns say by how much
         try:
-            program.problem.solve(solver="CLARABEL")
+            cone.problem.solve(solver="CLARABEL")
         except cvxpy.SolverError:
             return ConeAnswer(np.nan, np.nan, np.nan)
-    return ConeAnswer(program.problem.solver_stats.solve_time, program.problem.value, float(program.tau.value))
+    return ConeAnswer(cone.problem.solver_stats.solve_time, cone.problem.value, float(cone.tau.value))
 
 
 def episode_table() -> None:

@@ -32,7 +32,7 @@ for name, agent in agents.items():
 
 # What does K-learning think before it has seen anyone? All pages are alike, so it tries all alike, and its values
 # are above the mean of 0.05 by what finding out is worth.
-belief = kl.Belief.empty(prior, world.widths, world.actions, world.initial)
+belief = kl.Belief.before(prior, world)
 plan = kl.solve(belief)
 policy, k_values = (table[0][0].round(3).tolist() for table in (plan.policy, plan.k_values))  # layer 0, state 0
 print(f"\nbefore the first visitor: policy {policy}, K-values {k_values}")

@@ -1,6 +1,6 @@
 """DeepSea: a treasure that undirected exploration does not find, and how K-learning does.
 
-A diver sinks one row a step and moves left or right. Right costs a little every time, and only going right every time
+A diver sinks one row per step and moves left or right. Right costs a little every time, and only going right every time
 reaches the treasure: one path out of 2^depth.
 """
 
@@ -27,7 +27,7 @@ for agent in (kl.KLearning(), kl.PSRL(), kl.QLearning(epsilon=0.1)):
 # Why it works, before anything was seen: uncertainty is worth something, and it adds up along a path. The K-value of
 # the first step is that of everything that could still be found behind it. `gap` certifies the temperature: the
 # bound f(tau) is within `gap` of its minimum over all temperatures.
-belief = kl.Belief.empty(prior, world.widths, world.actions, world.initial)
+belief = kl.Belief.before(prior, world)
 plan = kl.solve(belief)
 print()
 print(

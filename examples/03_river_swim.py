@@ -1,6 +1,6 @@
 """RiverSwim: what one more true fact is worth to a Bayesian.
 
-A swimmer gets 0.005 a step for staying downstream, and 1 for reaching the source against the current. The river is
+A swimmer gets 0.005 per step for staying downstream, and 1 for reaching the source against the current. The river is
 the same at every step of the day. An agent that is told so learns from 20 steps of a day what one that is not told
 must learn for each of the 20 steps apart.
 """
@@ -35,4 +35,4 @@ for name, prior in priors.items():
 
 # A caution that belongs to the second line: the paper's regret bound is proved for layers that are learnt apart.
 # With stationary=True the same planning runs on shared counts, which is what a simulator wants, but
-# `plan.bound` is then a guide and no longer a theorem (docs/simulators.md).
+# `plan.bound` is then a guide and no longer a theorem (docs/howto/own_simulator.md).

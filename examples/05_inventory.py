@@ -1,6 +1,6 @@
 """Inventory: learn how much to order without knowing the demand, and check the answer against theory.
 
-Theory says that the best rule has two numbers a day, (s, S): with fewer than s in stock order up to S, else nothing.
+Theory says that the best rule has two numbers per day, (s, S): with fewer than s in stock order up to S, else nothing.
 The agent is not told that. It sees stock, orders and profit.
 """
 
@@ -38,7 +38,7 @@ for season in range(SEASONS):
     learner.end_episode()
 
 orders = np.array([[learner.predict(stock, step=day) for stock in range(7)] for day in range(DAYS)])
-worth = kl.evaluate(world, [np.eye(7)[row] for row in orders]).value  # a policy is a (stock, order) table a day
+worth = kl.evaluate(world, [np.eye(7)[row] for row in orders]).value  # a policy is a (stock, order) table per day
 print(f"\nthe rule learnt after {SEASONS} seasons is worth {worth:.3f}, {worth / best.value:.1%} of the optimum")
 
 # What does not fit is neither delivered nor paid, so an order is what the shelf has room for. Full shelves are rare

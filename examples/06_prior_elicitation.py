@@ -36,7 +36,7 @@ def dirichlet(as_good_as):
 
 
 def cost(worlds, episodes, priors):
-    """Mean regret of K-learning under each prior, one seed a world. A few percent either way are luck."""
+    """Mean regret of K-learning under each prior, one seed per world. A few percent either way are luck."""
     for name, prior in priors.items():
         runs = [kl.run(kl.KLearning(), w, prior=prior, episodes=episodes, seeds=[i]) for i, w in enumerate(worlds)]
         print(f"    {name:28} regret {np.mean([r.regret[0, -1] for r in runs]):6.1f}")

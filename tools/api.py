@@ -1,4 +1,4 @@
-"""docs/api.md, made from the public names: signatures as in the source, docstrings, fields with their comments.
+"""docs/reference/api.md, made from the public names: signatures, docstrings, fields with their comments.
 
 python -m tools.api
 """
@@ -14,7 +14,7 @@ from typing import Any
 import klearning
 from klearning.agents import AGENTS
 
-PAGE = Path(__file__).parents[1] / "docs" / "api.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "api.md"
 
 # in the order in which data flow; each room of the package belongs to one section
 SECTIONS: dict[str, tuple[str, ...]] = {
@@ -95,7 +95,7 @@ def decorators(node: ast.FunctionDef) -> set[str]:
 
 
 def signature(node: ast.FunctionDef, name: str | None = None, bound: bool = False) -> str:
-    """`name(arguments) -> result`, a line an argument where it is long; a method's own first argument is left out."""
+    """`name(arguments) -> result`, one line per argument if long; a method's own first argument is left out."""
     own = [*node.args.posonlyargs, *node.args.args][0].arg if bound else None
     parts = [part for part in arguments(node.args) if part.split(":")[0] != own]
     result = f" -> {ast.unparse(node.returns)}" if node.returns else ""

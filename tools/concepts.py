@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 import klearning as kl
+from klearning.arrays.layers import by_layer
 from klearning.figures.canvas import COLOURS, new_figure, new_grid, save, styled
+from klearning.optimism.program import program
 
 FOLDER = Path(__file__).parents[1] / "docs" / "figures"
 
@@ -26,10 +28,8 @@ def one_state() -> kl.Belief:
 
 
 def half_variances(belief: kl.Belief, bonus: str) -> Any:
-    """c of the first layer, got back from a plan: K = m + c/τ + P̄V."""
-    plan = kl.solve(belief, temperature=1.0, bonus=bonus)
-    ahead = belief.transition_means[0] @ plan.values[1] if belief.horizon > 1 else 0.0
-    return plan.k_values[0] - belief.reward_means[0] - ahead
+    """c of the first layer."""
+    return by_layer(program(belief, bonus).c, belief.layers)[0]
 
 
 @styled
@@ -115,7 +115,7 @@ def visited(n: float) -> kl.Belief:
 
 @styled
 def bonus_picture() -> Any:
-    """The three versions of c in the first of ten layers, as visits grow."""
+    """The three forms of c in the first of ten layers, as visits grow."""
     visits = np.array([0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024.0])
     figure, axes = new_figure(5.0, 2.8)
     for i, bonus in enumerate(("paper", "sharp", "reward")):

@@ -1,4 +1,4 @@
-"""The documentation as a site: one HTML file a page, nothing loaded from anywhere, no script.
+"""The documentation as a site: one HTML file per page, nothing loaded from anywhere, no script.
 
     python -m tools.site out/site
 

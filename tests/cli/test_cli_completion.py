@@ -4,12 +4,15 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
 
 import pytest
 from click.shell_completion import ShellComplete
 
+from klearning.agents import AGENTS
 from klearning.cli import commands
 from klearning.cli.completion import VARIABLE, Bash, glue
+from klearning.optimism.bonuses import BONUSES
 from tests.cli.test_cli import klearning
 
 
@@ -27,7 +30,7 @@ OFFERED = {
     "option": (("run", "--ep"), {"--episodes"}),
     "agent's option": (("run", "deep_sea", "QLearning", "-a", "e"), {"epsilon="}),
     "default agent's option": (("run", "-a", ""), {"temperature=", "bonus=", "tolerance="}),
-    "agent's word": (("run", "-a", "bonus=s"), {"bonus=sharp"}),
+    "agent's word": (("run", "-a", "bonus=s"), {"bonus=sharp", "bonus=split"}),
     "other agent's word": (("run", "deep_sea", "UCBVI", "-a", "bonus="), {"bonus=hoeffding", "bonus=bernstein"}),
     "world's option": (("run", "river_swim", "-w", ""), {"states=", "horizon=", "noise="}),
     "no prior within a world": (("run", "random_mdp", "-w", "p"), set()),
@@ -52,6 +55,27 @@ def test_offers(line, expected):
         assert set(offered(*line)) == expected
 
 
+@pytest.mark.parametrize("agent", AGENTS)
+def test_offers_the_words_that_an_agent_takes(agent):
+    """Every word that is offered is taken, and what is neither offered nor a number is refused."""
+    for name, words in getattr(AGENTS[agent], "choices", {}).items():
+        assert offered("run", "deep_sea", agent, "-a", f"{name}=") == [f"{name}={word}" for word in words]
+        for word in words:
+            AGENTS[agent](**{name: word})
+        with pytest.raises(ValueError, match=f"{name}='nonsense' is unknown"):
+            AGENTS[agent](**{name: "nonsense"})
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_every_option_that_takes_words_offers_some(agent):
+    takes_words = {field.name for field in fields(AGENTS[agent]) if "str" in str(field.type)}
+    assert takes_words == set(getattr(AGENTS[agent], "choices", {}))
+
+
+def test_every_bonus_is_offered():
+    assert offered("run", "-a", "bonus=") == [f"bonus={name}" for name in BONUSES]
+
+
 def test_bash_takes_words_apart_at_equals():
     assert glue(["run", "-w", "depth", "=", "20", "-a", "bonus", "=", "s"]) == [
         "run",
@@ -67,7 +91,7 @@ def test_bash_takes_words_apart_at_equals():
 def test_bash_gets_what_comes_after_equals(monkeypatch):
     monkeypatch.setenv("COMP_WORDS", "klearning run -a bonus = s")
     monkeypatch.setenv("COMP_CWORD", "5")
-    assert Bash(commands, {}, "klearning", VARIABLE).complete() == "plain,sharp"
+    assert Bash(commands, {}, "klearning", VARIABLE).complete() == "plain,sharp\nplain,split"
 
 
 @pytest.fixture

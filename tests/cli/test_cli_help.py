@@ -33,8 +33,8 @@ EXAMPLES = sorted({line for _, command in all_commands() for line in command.exa
 def folder(tmp_path_factory):
     """Where examples are typed: with the sweep of the docs, made small, in a store."""
     place = tmp_path_factory.mktemp("typed")
-    text = blocks("docs/experiments.md", "toml")[0].replace("episodes = 2000", "episodes = 20")
-    (place / "my_sweep.toml").write_text(text.replace("[10, 20]", "[4]"))
+    text = blocks("docs/howto/big_sweeps.md", "toml")[0].replace("episodes = 100000", "episodes = 20")
+    (place / "my_sweep.toml").write_text(text.replace("[10, 20, 30]", "[4]").replace("seeds = 30", "seeds = 5"))
     done = klearning("sweep", "my_sweep.toml", cwd=place)
     assert done.returncode == 0, done.stderr
     return place

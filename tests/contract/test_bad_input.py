@@ -67,7 +67,7 @@ CASES = {
     ),
     "coin flips": (
         lambda: counts(prior=kl.Prior(kl.Beta()), reward_sums=[[[1.5, 1.0]], [[0.1, 0.0], [0.2, 0.0]]]),
-        "1.5 in 1 coin flips",
+        r"1.5 in 1 visits: rewards lie in \[0, 1\]",
     ),
     "sums shape": (lambda: counts(reward_sums=[[[0.5]], [[0.1], [0.2]]]), r"reward_sums\[0\] has shape"),
     "sd": (lambda: kl.Gaussian(sd=-1.0), "sd=-1.0"),

@@ -162,7 +162,7 @@ def test_greedy_value_is_the_value_of_the_greedy_policy():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_k_learning_needs_fewer_episodes_on_the_cliff_than_the_best_tuned_q_learning(seed):
-    """26 is what the best of 210 settings of textbook Q-learning needs (docs/benchmarks.md)."""
+    """26 is what the best of 210 settings of textbook Q-learning needs (docs/evidence/benchmarks.md)."""
     outcome = toy_text.episodes_needed(toy_text.PROBLEMS["CliffWalking"], toy_text.AGENTS["K-learning"](), seed)
     assert outcome.episodes is not None
     assert outcome.episodes <= 26

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import klearning as kl
 from klearning.arrays.rows import dense_block, row_sums, rows_to_layers
-from klearning.models.soft import Soft
+from klearning.arrays.trees import is_scratch, take_apart, widen
 from klearning.models.sweeps import Model
-from klearning.storage.trees import take_apart, widen
 from klearning.trials.task import Streams
 from klearning.trials.trial import new_task
 from tests.support.cases import modest
@@ -61,7 +60,7 @@ def without_end(memory, width):
         rows = memory.rows
         blocks = [dense_block(rows, 0, width, 0, width)] if tied else rows_to_layers(rows, memory.layers)
         return [b[1:] for b in blocks] + [x for part in memory[:-1] for x in without_end(part, width)]
-    if isinstance(memory, Soft):  # room to work in
+    if is_scratch(memory):
         return []
     if isinstance(memory, tuple):
         return [x for part in memory for x in without_end(part, width)]
@@ -106,7 +105,7 @@ def test_the_learner_is_the_agent_of_run(agent, prior):
     prior = PRIORS[prior]
     world = leaving(always=prior.stationary)
     task = new_task(agent, world, 40, 3)
-    memory = agent.begin(kl.Belief.empty(prior, world.widths, world.actions, world.initial, world.end))
+    memory = agent.begin(kl.Belief.before(prior, world))
     learner = numbered(agent, prior=prior)
     for ours, theirs in zip(learner.streams[1:], (task.reward_stream, task.row_stream), strict=False):
         ours.bit_generator.state = theirs.bit_generator.state
@@ -521,7 +520,7 @@ def _assert_beside(old, fresh, wide, before, after):
         np.testing.assert_array_equal(dense[1][:, :before, :, :before], dense[0])
         assert dense[1].sum() == dense[0].sum()
         old, fresh, wide = (m._replace(rows=0) for m in (old, fresh, wide))
-    if isinstance(old, Soft):
+    if is_scratch(old):
         return
     if isinstance(old, tuple):
         for o, f, w in zip(old, fresh, wide, strict=True):

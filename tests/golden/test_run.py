@@ -60,7 +60,7 @@ def test_same_bytes_whatever_the_threads_and_the_company():
 
 def test_same_bytes_whatever_the_chunks():
     world, agent = kl.river_swim(horizon=6), KLearning()
-    belief = kl.Belief.empty(kl.Prior(), world.widths, world.actions, world.initial)
+    belief = kl.Belief.before(kl.Prior(), world)
     logs = []
     for chunks in ([60], [1, 2, 3, 54], [20, 20, 20]):
         task, memory, done = new_task(agent, world, 60, 0), agent.begin(belief), 0
@@ -75,7 +75,7 @@ def test_same_bytes_whatever_the_chunks():
 def test_one_belief_serves_many_runs():
     """Beginning from a belief does not change it."""
     world = kl.deep_sea(6)
-    belief = kl.Belief.empty(kl.Prior(), world.widths, world.actions, world.initial)
+    belief = kl.Belief.before(kl.Prior(), world)
     agent = KLearning()
     for _ in range(2):
         agent.advance(agent.begin(belief), new_task(agent, world, 50, 0), 0, 50)
@@ -86,7 +86,7 @@ def test_one_belief_serves_many_runs():
 def test_what_the_agent_learnt_is_what_happened():
     """The belief that K-learning ends with has the counts of the log, and the counts of `Belief.update`."""
     world, agent = kl.deep_sea(5, slip=0.2), KLearning()
-    begun = kl.Belief.empty(kl.Prior(), world.widths, world.actions, world.initial)
+    begun = kl.Belief.before(kl.Prior(), world)
     task, memory, step = new_task(agent, world, 30, 0), agent.begin(begun), begun
     for t in range(30):
         memory = agent.advance(memory, task, t, 1)
@@ -102,7 +102,7 @@ def test_what_the_agent_learnt_is_what_happened():
 def test_values_are_those_of_the_policy():
     """The logged value is `evaluate` of the plan made from the same belief."""
     world, agent = kl.river_swim(horizon=5), KLearning(tolerance=1e-12)
-    belief = kl.Belief.empty(kl.Prior(), world.widths, world.actions, world.initial)
+    belief = kl.Belief.before(kl.Prior(), world)
     task, memory = new_task(agent, world, 20, 0), agent.begin(belief)
     for t in range(20):
         plan = kl.solve(belief, tolerance=1e-12)

@@ -10,7 +10,7 @@ from scipy.special import hyp1f1, roots_hermitenorm
 
 import klearning as kl
 from klearning import theory
-from klearning.theory.quadrature import gauss_beta, gauss_dirichlet, gauss_normal
+from klearning.beliefs.distributions import gauss_beta, gauss_dirichlet, gauss_normal
 from tests.support import oracles
 from tests.support.cases import cases, modest, random_case
 

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,8 +93,10 @@ def test_the_edges():
     assert theory.phi(sure, 0.0, kl.solve(sure).occupancy, "reward") == 0.0
 
 
-def test_a_bonus_that_is_no_c_over_tau_is_refused(monkeypatch):
+def test_a_bonus_that_is_no_c_over_tau_is_refused():
+    """`split` prices transitions, and is its c where there are none to learn."""
     belief = kl.Belief.empty(kl.Prior(), [1, 2], 2, [1.0])
-    monkeypatch.setattr("klearning.theory.duality.bonus_at", lambda belief, tau, bonus: [np.full((1, 2), tau)])
     with pytest.raises(ValueError, match="not of the form"):
-        half_variances(belief, "sharp")
+        half_variances(belief, "split")
+    known = kl.Belief.empty(kl.Prior(transitions=kl.Known(kl.random_mdp([1, 2], 2))), [1, 2], 2, [1.0])
+    oracles.assert_close(half_variances(known, "split"), half_variances(known, "reward"))

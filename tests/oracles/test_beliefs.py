@@ -1,5 +1,7 @@
 """Conjugate updates against closed forms and Bayes' rule on a grid; posterior samples against their moments."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import klearning as kl
+from klearning.beliefs.tables import tables_for
 from tests.support import oracles
 from tests.support.cases import REWARDS, TRANSITIONS, any_number, cases, modest, random_case
 from tests.support.oracles import assert_close
@@ -206,7 +209,7 @@ def test_a_support_may_be_read_off_a_world(world):
 
 def test_a_transition_of_probability_zero_is_no_part_of_the_support():
     world = kl.deep_sea(4, slip=1.0)
-    belief = kl.Belief.empty(kl.Prior(transitions=kl.Dirichlet(support=world)), world.widths, 2, [1.0])
+    belief = kl.Belief.before(kl.Prior(transitions=kl.Dirichlet(support=world)), world)
     for mean, P in zip(belief.transition_means, world.transitions):
         assert (mean[P == 0] == 0).all()
 
@@ -221,7 +224,7 @@ def test_known_transitions_stay_as_they_are():
 
 def test_known_transitions_may_be_read_off_a_world():
     world = kl.deep_sea(4, slip=0.3, mapping_seed=2)
-    belief = kl.Belief.empty(kl.Prior(transitions=kl.Known(world)), world.widths, 2, world.initial)
+    belief = kl.Belief.before(kl.Prior(transitions=kl.Known(world)), world)
     assert_close(belief.sample(0).transitions, world.transitions, 0.0)
 
 
@@ -263,3 +266,34 @@ def test_the_worlds_noise_is_the_rewards(transitions):
     assert random_case(rng, [1, 2], 2, "beta", transitions).belief().sample().noise == "bernoulli"
     gaussian = random_case(rng, [1, 2], 2, "gaussian", transitions)
     assert gaussian.belief().sample().noise == gaussian.reward.noise
+
+
+def test_before_a_world_is_empty_of_its_shape():
+    world = replace(kl.river_swim(states=3, horizon=4), end=1)
+    belief = kl.Belief.before(kl.Prior(), world)
+    same = kl.Belief.empty(kl.Prior(), [3] * 4, 2, world.initial, end=1)
+    assert belief.end == same.end == 1
+    for mine, theirs in ((belief.layers, same.layers), (belief.visits, same.visits), (belief.initial, same.initial)):
+        np.testing.assert_array_equal(mine, theirs)
+    assert np.isinf(belief.visits[:, 1::3]).all()
+
+
+@pytest.mark.parametrize("stationary", [False, True])
+def test_tables_there_and_back(stationary):
+    """Rows from blocks and blocks from rows; what layers share is added up."""
+    rng, tables = np.random.default_rng(0), tables_for(np.arange(4) * 3, stationary)
+    counts = [rng.integers(0, 3, (3, 2, 3)).astype(float) for _ in range(2)]
+    blocks = tables.to_blocks(tables.to_rows(tables.summed_blocks(counts), 2))
+    assert_close(blocks, [counts[0] + counts[1]] if stationary else counts, 0.0)
+    assert_close(tables.in_steps(blocks), [counts[0] + counts[1]] * 2 if stationary else counts, 0.0)
+    visits = [rng.integers(0, 3, (3, 2)).astype(float) for _ in range(3)]
+    table = tables.summed(np.concatenate(visits).T)
+    assert table.shape == (2, tables.height)
+    assert_close(tables.in_layers(table), [sum(visits)] * 3 if stationary else visits, 0.0)
+
+
+@pytest.mark.parametrize("world", [kl.river_swim(states=4, horizon=3), kl.bandit([0.0] * 3), kl.deep_sea(3)], ids=str)
+def test_one_table_is_read_off_a_world_of_its_shape_only(world):
+    prior = kl.Prior(transitions=kl.Known(world), stationary=True)
+    with pytest.raises(ValueError, match="has other states than 3 in every layer, or other actions"):
+        kl.Belief.empty(prior, [3] * 3, 2, [1.0, 0.0, 0.0])

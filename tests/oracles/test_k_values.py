@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import klearning as kl
-from klearning.models.soft import soft_arrays, soft_sweep
-from klearning.optimism.bonuses import bonus_for, fill
+from klearning.models.soft import soft_sweep
+from klearning.optimism.program import program
 from tests.support import oracles
 from tests.support.cases import BONUSES, Case, any_number, cases, certain_case, modest, random_case, thorough
 from tests.support.oracles import assert_close
@@ -21,11 +21,8 @@ derived = st.sampled_from(["sharp", "reward"])  # those that follow from the pos
 
 def sweep(case, bonus, tau):
     """f, H̄, C̄ and f″ as the kernel gives them."""
-    belief = case.belief()
-    posterior = belief.posterior()
-    c = np.zeros_like(posterior.variance)
-    fill(bonus_for(belief, bonus), posterior, c)
-    return soft_sweep(posterior.model, c, tau, soft_arrays(belief.layers, belief.actions))
+    ready = program(case.belief(), bonus)
+    return soft_sweep(ready.model, ready.c, tau, ready.work)
 
 
 def parts(case, bonus):

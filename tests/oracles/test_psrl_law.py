@@ -10,6 +10,7 @@ from scipy import stats
 import klearning as kl
 from klearning.agents import psrl
 from klearning.agents.value_iteration import planning
+from klearning.beliefs.sampling import sample_reward, sample_value
 from klearning.trials.trial import new_task
 
 DRAWS = 8_000
@@ -51,7 +52,7 @@ def row_posterior(counts, mass, support):
 def stick_draws(p, V, seed):
     rng = np.random.default_rng(seed)
     values = np.concatenate([[0.0], V])
-    return np.array([psrl.sample_value(p, 0, 0, 0, values, rng) for _ in range(DRAWS)])
+    return np.array([sample_value(p, 0, 0, 0, values, rng) for _ in range(DRAWS)])
 
 
 def dirichlet_draws(alpha, seed):
@@ -105,13 +106,13 @@ def test_known_rows_are_not_drawn():
     state = rng.bit_generator.state
     V = np.array([0.0, 1.0, -2.0, 7.0, 4.0])
     for _ in range(5):
-        assert psrl.sample_value(belief.posterior(), 0, 0, 0, V, rng) == pytest.approx(probabilities @ V[1:], abs=1e-12)
+        assert sample_value(belief.posterior(), 0, 0, 0, V, rng) == pytest.approx(probabilities @ V[1:], abs=1e-12)
     assert rng.bit_generator.state == state
 
 
 def test_nothing_lies_behind_the_last_layer():
     p = fork([1, 2], kl.Dirichlet(0.3)).posterior()
-    assert psrl.sample_value(p, 1, 0, 1, np.full(3, 9.0), np.random.default_rng(0)) == 0.0
+    assert sample_value(p, 1, 0, 1, np.full(3, 9.0), np.random.default_rng(0)) == 0.0
 
 
 @pytest.mark.parametrize(("n", "total"), [(0, 0.0), (1, 0.7), (30, -4.0)])
@@ -122,7 +123,7 @@ def test_gaussian_rewards(n, total):
     precision = 1 / 0.9**2 + n / 0.6**2
     law = stats.norm((0.4 / 0.9**2 + total / 0.6**2) / precision, precision**-0.5)
     rng = np.random.default_rng(5)
-    assert stats.kstest([psrl.sample_reward(p, 0, 0, rng) for _ in range(DRAWS)], law.cdf).pvalue > 1e-4
+    assert stats.kstest([sample_reward(p, 0, 0, rng) for _ in range(DRAWS)], law.cdf).pvalue > 1e-4
 
 
 @pytest.mark.parametrize(("n", "heads"), [(0, 0), (1, 1), (30, 4)])
@@ -131,14 +132,14 @@ def test_coin_rewards(n, heads):
     p = kl.Belief.from_counts(kl.Prior(kl.Beta(0.7, 1.6)), [[[n]]], [[[heads]]], [], [1.0]).posterior()
     law = stats.beta(0.7 + heads, 1.6 + n - heads)
     rng = np.random.default_rng(6)
-    assert stats.kstest([psrl.sample_reward(p, 0, 0, rng) for _ in range(DRAWS)], law.cdf).pvalue > 1e-4
+    assert stats.kstest([sample_reward(p, 0, 0, rng) for _ in range(DRAWS)], law.cdf).pvalue > 1e-4
 
 
 def test_certain_rewards_are_not_perturbed():
     """A prior without spread, and a noiseless reward that was seen."""
     for prior in (kl.Gaussian(0.3, 0.0, 0.5), kl.Gaussian(0.0, 1.0, 0.0)):
         p = kl.Belief.from_counts(kl.Prior(prior), [[[2]]], [[[0.6]]], [], [1.0]).posterior()
-        assert psrl.sample_reward(p, 0, 0, np.random.default_rng(0)) == pytest.approx(0.3, abs=1e-12)
+        assert sample_reward(p, 0, 0, np.random.default_rng(0)) == pytest.approx(0.3, abs=1e-12)
 
 
 def test_streams_for_rewards_and_rows_are_independent():

@@ -49,7 +49,7 @@ def contents(rows):
 @thorough
 @given(additions)
 def test_rows_do_what_a_dictionary_does(seen):
-    rows = add_all(empty_rows(LAYERS, ACTIONS), seen)
+    rows = add_all(empty_rows(ACTIONS, int(LAYERS[-1])), seen)
     expected = {(a, s): {} for a in range(ACTIONS) for s in range(9)}
     for a, s, y, w in seen:
         row, successor = expected[a, s], 3 * (s // 3 + 1) + y
@@ -60,7 +60,7 @@ def test_rows_do_what_a_dictionary_does(seen):
 @thorough
 @given(additions)
 def test_rows_never_overlap_and_take_room_in_proportion(seen):
-    rows = add_all(empty_rows(LAYERS, ACTIONS), seen)
+    rows = add_all(empty_rows(ACTIONS, int(LAYERS[-1])), seen)
     assert (rows.length <= rows.room).all()
     order = np.argsort(rows.start, axis=None)
     start, room = rows.start.ravel()[order], rows.room.ravel()[order]
@@ -72,7 +72,7 @@ def test_rows_never_overlap_and_take_room_in_proportion(seen):
 
 def test_a_row_may_grow_to_a_whole_wide_layer():
     layers = np.array([0, 1, 500])
-    rows = empty_rows(layers, 1)
+    rows = empty_rows(1, int(layers[-1]))
     for y in np.random.default_rng(0).permutation(499):
         rows = add(rows, 0, 0, 1 + y, 1.0 + y)
     np.testing.assert_array_equal(rows_to_layers(rows, layers)[0][0, 0], 1.0 + np.arange(499))
@@ -93,7 +93,7 @@ def test_dense_blocks_there_and_back(widths, actions, seed):
 @modest
 @given(additions, additions)
 def test_a_copy_is_its_own(first, second):
-    rows = add_all(empty_rows(LAYERS, ACTIONS), first)
+    rows = add_all(empty_rows(ACTIONS, int(LAYERS[-1])), first)
     before = contents(rows)
     add_all(copy_rows(rows), second)
     assert contents(rows) == before

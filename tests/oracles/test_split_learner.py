@@ -20,7 +20,6 @@ def memory_of(learner):
 
 def assert_priced_by_its_own_counts(learner):
     p, u = memory_of(learner)
-    assert u.priced
     assert u.moves is p.moves
     assert p.moves.shape[1] == p.visits.shape[1]
 
@@ -88,7 +87,7 @@ def test_a_loaded_learner_goes_on_bit_for_bit(tmp_path, stationary, discover):
 
 def test_counts_are_shared_after_episodes():
     world = kl.deep_sea(6)
-    memory = AGENT.begin(kl.Belief.empty(kl.Prior(), world.widths, 2, world.initial))
+    memory = AGENT.begin(kl.Belief.before(kl.Prior(), world))
     task = new_task(AGENT, world, 50, 0)
     memory = AGENT.advance(memory, task, 0, 50)
     assert memory.work.unseen.moves is memory.posterior.moves

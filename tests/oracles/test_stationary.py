@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import klearning as kl
-from klearning.agents import psrl
 from klearning.arrays.rows import dense_block, rows_from_layers
 from klearning.arrays.types import Layers
 from klearning.beliefs.posterior import Episode, Posterior
+from klearning.beliefs.sampling import draw_shared
 from klearning.models.sweeps import Model
 from klearning.optimism.bonuses import fill
 from klearning.trials.task import Streams
@@ -312,7 +312,7 @@ def test_psrl_draws_tied_tables_from_the_posterior(name, end):
     rng = np.random.default_rng(7), np.random.default_rng(8)
     rewards, rows = np.zeros((draws, 2, 4)), np.zeros((draws, 4, 2, 4))
     for i in range(draws):
-        drawn = psrl.draw_shared(p, *rng)
+        drawn = draw_shared(p, *rng)
         rewards[i], rows[i] = drawn.reward, dense_block(drawn.rows, 0, 4, 0, 4)
     alive = [s for s in range(4) if s != end]
     np.testing.assert_allclose(rows[:, alive].sum(axis=-1), 1.0, atol=1e-12)
@@ -332,7 +332,7 @@ def test_psrl_draws_tied_tables_from_the_posterior(name, end):
 @pytest.mark.parametrize("name", PSRL_PRIORS)
 def test_psrl_plans_with_one_draw_in_all_layers(name, end):
     _, memory = posterior_of_many(PSRL_PRIORS[name], end)
-    drawn = psrl.draw_shared(memory.posterior, *streams(4))
+    drawn = draw_shared(memory.posterior, *streams(4))
     r, P = drawn.reward.T, dense_block(drawn.rows, 0, 4, 0, 4)
     V, Q = oracles.optimal_values([r] * 5, [P] * 4)
     kl.PSRL().plan(memory, streams(4), 0, np.zeros(0))
@@ -359,7 +359,7 @@ PRIORS = {"layered": kl.Prior(), "stationary": kl.Prior(stationary=True)}
 def test_what_is_over_is_worth_nothing(agent, prior):
     """Exactly 0 whatever was seen; values of the world's own policies are too."""
     world = leaving()
-    belief = kl.Belief.empty(PRIORS[prior], world.widths, world.actions, world.initial, world.end)
+    belief = kl.Belief.before(PRIORS[prior], world)
     memory, task = agent.begin(belief), new_task(agent, world, 40, 0)
     over = world.layers[:-1] + END
     ended = 0

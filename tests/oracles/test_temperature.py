@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import klearning as kl
-from klearning.models.soft import soft_arrays
-from klearning.optimism.bonuses import bonus_for, fill
+from klearning.optimism.program import program
 from klearning.optimism.temperature import at_optimum
 from tests.support import oracles
 from tests.support.cases import BONUSES, Case, any_number, cases, certain_case, modest, random_case, thorough
@@ -142,13 +141,11 @@ def test_the_schedule(case, bonus, t):
 @given(cases(), bonuses)
 def test_a_warm_start_finds_what_a_cold_one_finds(case, bonus):
     belief = case.belief()
-    posterior = belief.posterior()
-    c = np.zeros_like(posterior.variance)
-    fill(bonus_for(belief, bonus), posterior, c)
-    work, policy = soft_arrays(belief.layers, belief.actions), np.zeros_like(c)
+    ready = program(belief, bonus)
+    policy = np.zeros_like(ready.c)
     cold = kl.solve(belief, bonus=bonus, tolerance=1e-12)
     for factor in (1e-6, 0.1, 0.99, 1.0, 1.3, 50.0, 1e6):
-        warm = at_optimum(posterior.model, c, factor * cold.temperature, 1e-12, policy, work)
+        warm = at_optimum(ready.model, ready.c, factor * cold.temperature, 1e-12, policy, ready.work)
         assert warm.tau == pytest.approx(cold.temperature, rel=1e-4)
         assert warm.bound == pytest.approx(cold.bound, rel=1e-11, abs=1e-11)
         start = 0

@@ -8,7 +8,7 @@ import pytest
 from tests.support.doc_blocks import ALL, LANGUAGES, PAGES, Block, promised, run_python, run_sh
 from tests.support.doc_blocks import ROOT as ROOT
 
-OWN_TEST = {"docs/errata.md"}  # its session is compared by test_errata_page
+OWN_TEST = {"docs/evidence/errata.md"}  # its session is compared by test_errata_page
 
 
 def cases(*languages: str) -> list[object]:
@@ -77,7 +77,7 @@ def test_links_lead_somewhere(page):
 def test_every_agent_has_a_page():
     from klearning.agents import AGENTS
 
-    index = (ROOT / "docs" / "agents" / "README.md").read_text()
+    index = (ROOT / "docs" / "reference" / "agents" / "README.md").read_text()
     for name in AGENTS:
         assert f"`{name}`" in index
 

@@ -1,4 +1,4 @@
-"""The map of equations, docs/equations.md, is complete both ways: paper ↔ page ↔ code and tests."""
+"""The map of equations, docs/reference/equations.md, is complete both ways: paper ↔ page ↔ code and tests."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ from klearning import theory
 
 PACKAGE = Path(kl.__file__).parent
 TESTS = Path(__file__).parents[1]
-PAGE = (TESTS.parent / "docs" / "equations.md").read_text()
+PAGE = (TESTS.parent / "docs" / "reference" / "equations.md").read_text()
 LABELS = [line.split()[0] for line in (TESTS / "paper_labels.txt").read_text().splitlines() if line[0] != "#"]
 ROWS = re.findall(r"^\| `([\w:-]+)` \|([^|]*)\|([^|]*)\|([^|]*)\|$", PAGE, re.M)  # label, what, code, tests
 CODE = re.compile(r"`([\w/]+\.py):(\w+)`")

@@ -5,7 +5,7 @@ import re
 
 from tests.pages.test_docs import ROOT, blocks
 
-PAGE = "docs/errata.md"
+PAGE = "docs/evidence/errata.md"
 
 
 def test_every_line_of_the_page_is_true():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import klearning as kl
-from tools import api, concepts, site
+from tools import api, bonuses, concepts, site
 
 LOADS = {
     "link": "href",
@@ -141,7 +141,7 @@ def test_a_link_to_nothing_is_an_error():
 
 
 def test_the_api_page_is_that_of_the_docstrings():
-    assert api.PAGE.read_text() == api.page(), "docs/api.md is out of date: run python -m tools.api"
+    assert api.PAGE.read_text() == api.page(), "docs/reference/api.md is out of date: run python -m tools.api"
 
 
 def test_the_api_page_has_every_name():
@@ -159,3 +159,10 @@ def test_pictures_of_concepts_are_the_same_twice_and_all_shown(tmp_path):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
         assert f"figures/{file}" in shown
         assert (concepts.FOLDER / file).is_file()
+
+
+def test_the_table_of_bonuses_is_that_of_the_code():
+    assert bonuses.pages(), "no page has the marks of the table of bonuses"
+    for page in bonuses.pages():
+        text = page.read_text()
+        assert text == bonuses.rewritten(text), f"{page.name} is out of date: run python -m tools.bonuses"

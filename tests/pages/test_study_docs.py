@@ -11,9 +11,9 @@ from klearning.papers.odonoghue2021 import knowledge, misspecified, study
 from klearning.papers.odonoghue2021.study_figure import Study
 from tests.pages.test_docs import ROOT, blocks
 
-PRACTICE = (ROOT / "docs" / "theory_to_practice.md").read_text()
-WRONG = (ROOT / "docs" / "misspecification.md").read_text()
-BAYES = (ROOT / "docs" / "bayes_regret.md").read_text()
+PRACTICE = (ROOT / "docs" / "evidence" / "theory_to_practice.md").read_text()
+WRONG = (ROOT / "docs" / "evidence" / "misspecification.md").read_text()
+BAYES = (ROOT / "docs" / "evidence" / "bayes_regret.md").read_text()
 
 
 def row(page, beginning):
@@ -23,7 +23,7 @@ def row(page, beginning):
 
 
 def test_the_snippet_of_the_practice_page():
-    exec(blocks("docs/theory_to_practice.md", "python")[0], {})
+    exec(blocks("docs/evidence/theory_to_practice.md", "python")[0], {})
 
 
 def test_the_table_of_knowledge_is_whole():
@@ -54,6 +54,20 @@ def test_the_bayes_page_has_every_contestant():
     assert [int(x) for x in bound] == [round(kl.regret_bound(size.totals, n, 0.5)) for size, (_, n) in sizes]
 
 
+def test_the_power_of_the_bayes_page():
+    """Seven bounds of eight are above all that can be lost; what a random policy loses at the first size is so."""
+    sizes = study.Study().sizes()
+    stated = [tuple(map(int, cell.split(" / "))) for cell in row(BAYES, "| bound / N·L |")]
+    assert stated == [(round(kl.regret_bound(s.totals, n, study.NOISE)), n * s.L) for s, (_, n) in sizes.items()]
+    assert sum(bound > most for bound, most in stated) == 7
+    size, (worlds, n) = next(iter(sizes.items()))
+    even = np.full((size.L * size.S, size.A), 1 / size.A)
+    drawn = [kl.random_mdp(size.S, size.A, size.L, study.PRIOR, seed) for seed in range(worlds)]
+    lost = n * np.mean([kl.optimal(world).value - kl.evaluate(world, even).value for world in drawn])
+    assert row(BAYES, "| a random policy |")[0] == f"{lost / stated[0][0]:.0%}"
+    assert f"| a random policy | {lost:.1f} |" in BAYES
+
+
 @pytest.mark.slow
 def test_numbers_of_the_practice_page_come_again():
     """To a fifth: on another machine last digits differ, and a first hit with them."""
@@ -76,7 +90,7 @@ def test_numbers_of_the_page_on_wrong_priors_come_again():
 
 @pytest.mark.slow
 def test_the_bandit_of_the_page(capsys):
-    exec(blocks("docs/misspecification.md", "python")[0], {})
+    exec(blocks("docs/evidence/misspecification.md", "python")[0], {})
     means = [float(line.split()[1]) for line in capsys.readouterr().out.splitlines()]
     assert means == pytest.approx([181, 103, 55, 193, 418], rel=0.2)
     assert min(means) == means[2]

@@ -12,9 +12,9 @@ from klearning.agents import AGENTS
 from klearning.worlds import SOURCES, WORLDS
 from tests.pages.test_docs import ROOT, blocks
 
-PAGE = (ROOT / "docs" / "worlds.md").read_text()
-COMMANDS = [block.strip() for block in blocks("docs/worlds.md", "sh")]
-SNIPPETS = blocks("docs/worlds.md", "python")
+PAGE = (ROOT / "docs" / "reference" / "worlds.md").read_text()
+COMMANDS = [block.strip() for block in blocks("docs/reference/worlds.md", "sh")]
+SNIPPETS = blocks("docs/reference/worlds.md", "python")
 PRACTICE = (kl.inventory, kl.admission_queue, kl.dose_finding)
 
 

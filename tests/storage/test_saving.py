@@ -14,8 +14,8 @@ import pytest
 from gymnasium import spaces
 
 import klearning as kl
+from klearning.arrays.trees import take_apart
 from klearning.storage import learner_file as saving
-from klearning.storage.trees import take_apart
 from tests.environments.test_learner import AGENTS, assert_same_state, state_of
 from tests.support import make_corpus
 from tests.support.make_corpus import CASES, CORPUS, Clockwork, begun, follow

@@ -49,6 +49,25 @@ def test_mean_interval_is_students_where_there_is_no_skewness():
     assert (low, high) == (pytest.approx(-half, rel=0.12), pytest.approx(half, rel=0.12))
 
 
+@pytest.mark.parametrize("others", [1, 2, 4, 9])
+def test_no_interval_where_most_values_are_equal(others):
+    """30 regrets, nearly all the same: a bootstrap-t said −120 to 130 of a mean of 12."""
+    x = np.full(30, 10.0)
+    x[:others] += np.arange(1.0, others + 1.0)
+    mean, low, high = mean_interval(x)
+    assert mean == pytest.approx(x.mean())
+    assert np.isnan([low, high]).all()
+
+
+def test_an_interval_where_ten_of_thirty_differ_is_about_as_wide_as_students():
+    x = np.full(30, 10.0)
+    x[:10] += np.linspace(1.0, 3.0, 10)
+    mean, low, high = mean_interval(x)
+    student = 2.045 * x.std(ddof=1) / np.sqrt(30)
+    assert 0.5 * student < mean - low < 2.0 * student
+    assert 0.5 * student < high - mean < 2.0 * student
+
+
 def test_mean_interval_leans_to_the_long_tail_and_turns_with_the_data():
     x = np.random.default_rng(0).exponential(size=SEEDS)
     estimate, low, high = mean_interval(x)

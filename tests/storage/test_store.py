@@ -22,9 +22,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays, from_dtype
 
+from klearning.experiments.index import Index
 from klearning.experiments.spec import make_spec
-from klearning.experiments.store import COLUMNS, Store, StoreError
-from klearning.storage.files import arrays_from_bytes, arrays_to_bytes, checksum, write_whole
+from klearning.experiments.store import COLUMNS, Store, StoreError, page, provenance
+from klearning.storage.files import arrays_from_bytes, arrays_to_bytes, checksum, unfinished_path, write_whole
 from tests.support.cases import modest
 
 SEEDS = range(3)
@@ -315,6 +316,8 @@ def test_gc_removes_what_nothing_will_use(store):
     (store.path / "runs" / ".unfinished").mkdir()
     (store.path / "runs" / ".unfinished" / "spec.json").write_text("")
     (checkpoints / ".unfinished").write_text("")
+    for old in (store.path / "runs" / ".unfinished", checkpoints / ".unfinished"):
+        os.utime(old, (time.time() - 7200.0,) * 2)
     store.checkpoint(spec(0).name).write_text("finished since")
     store.checkpoint(spec(9).name).write_text("under way")
     before = contents(store.path / "runs")
@@ -334,6 +337,30 @@ def test_gc_removes_what_nothing_will_use(store):
     assert contents(store.path / "runs").items() <= before.items()
 
 
+def test_gc_leaves_alone_what_is_being_written(store):
+    """By a living process of this machine, or by another machine within the hour."""
+    runs = store.path / "runs"
+    living, ended = unfinished_path(runs / "a"), subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    dead = runs / living.name.replace(f".{os.getpid()}.", f".{ended.pid}.")
+    elsewhere = runs / ".a.00000000.1.00000000"
+    for path in (living, dead, elsewhere):
+        path.mkdir()
+    assert store.gc() == [f"runs/{dead.name}"]
+    os.utime(elsewhere, (time.time() - 7200.0,) * 2)
+    assert store.gc() == [f"runs/{elsewhere.name}"]
+    assert living.is_dir()
+
+
+def test_writing_a_file_again_removes_what_a_killed_writer_left(tmp_path):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    left = tmp_path / unfinished_path(tmp_path / "x").name.replace(f".{os.getpid()}.", f".{ended.pid}.")
+    left.write_text("half")
+    write_whole(tmp_path / "x", b"whole")
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
 # The index
 
 
@@ -344,8 +371,6 @@ def test_the_index_is_what_the_records_say(store):
     assert [(row["protocol"], row["seed"]) for row in rows] == [("", 0), ("", 1), ("", 2), ("a", 0)]
     by_name = {record.spec.name: record.row() for record in store.records()}
     assert {row["name"]: row for row in rows} == by_name
-    with closing(sqlite3.connect(store.path / "index.sqlite")) as connection:
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 def test_the_index_follows_the_folders(store):
@@ -387,6 +412,69 @@ def test_the_index_is_rebuilt(store, harm):
     assert store.rows() == rows
     store.put(spec(3), result(3))
     assert [row["seed"] for row in store.rows()] == [0, 1, 2, 3]
+
+
+def test_a_damaged_index_is_never_believed(store):
+    """300 single bits flipped anywhere in the file: the rows stay those of the runs."""
+    rows, path, rng = store.rows(), store.path / "index.sqlite", np.random.default_rng(0)
+    whole = path.read_bytes()
+    for place in rng.integers(0, 8 * len(whole), 300):
+        damaged = bytearray(whole)
+        damaged[place // 8] ^= 1 << (place % 8)
+        path.write_bytes(damaged)
+        assert store.rows() == rows
+
+
+def test_verify_compares_the_index_with_the_runs(store):
+    rows = store.rows()
+    lie = {**rows[0], "regret": -1.0}
+    text = json.dumps(lie, sort_keys=True)
+    with closing(sqlite3.connect(store.path / "index.sqlite")) as connection, connection:
+        entry = (text, checksum(text.encode()), lie["name"])
+        connection.execute("UPDATE listed SET row = ?, digest = ? WHERE name = ?", entry)
+    (complaint,) = store.verify()
+    assert "index" in complaint
+    assert store.rows() == rows
+    assert store.verify() == []
+
+
+def test_any_seed_can_be_listed(store):
+    store.put(spec(2**63), result())
+    store.put(spec(2**200), result())
+    assert [row["seed"] for row in store.rows()] == [*SEEDS, 2**63, 2**200]
+    assert [row["seed"] for row in Store(store.path).rows()] == [*SEEDS, 2**63, 2**200]
+
+
+def test_an_index_that_cannot_be_written_costs_only_time(store, monkeypatch):
+    def refuse(*arguments):
+        raise sqlite3.OperationalError("attempt to write a readonly database")
+
+    monkeypatch.setattr(Index, "_write", refuse)
+    assert [row["seed"] for row in store.rows()] == list(SEEDS)
+    assert not (store.path / "index.sqlite").exists()
+
+
+ODD = {
+    "values in two dimensions": {"values": np.zeros((4, 1))},
+    "values as text": {"values": np.array(["a", "b", "c", "d"])},
+    "hits as numbers": {"hits": np.zeros(4)},
+    "more episodes than were asked for": {
+        name: np.zeros(9, bool if name == "hits" else float) for name in ("values", "returns", "hits")
+    },
+    "an optimum that is no number": {"optimal_value": np.zeros(3)},
+}
+
+
+@pytest.mark.parametrize("arrays", ODD.values(), ids=ODD.keys())
+def test_a_crafted_record_is_broken_and_hides_no_other(store, arrays):
+    """Checksums repaired: whoever writes the file can compute them."""
+    folder = store.folder(spec(0).name)
+    data = arrays_to_bytes({**result(0), **arrays})
+    (folder / "arrays.npz").write_bytes(data)
+    (folder / "meta.json").write_bytes(page(provenance(data)))
+    assert [row["seed"] for row in store.rows()] == [1, 2]
+    (complaint,) = store.verify()
+    assert spec(0).name[:12] in complaint
 
 
 def test_a_busy_index_is_waited_for(store):
@@ -522,7 +610,7 @@ def test_a_disk_that_fills_up_at_any_flush(store, monkeypatch, last):
     except StoreError:
         kept = False
     monkeypatch.undo()
-    assert kept == (spec(5) in store) == (last >= 6)
+    assert kept == (spec(5) in store) == (last >= 7)
     assert seeds_of(store.records()) == [*SEEDS, *([5] if kept else [])]
     assert store.gc() == []
 

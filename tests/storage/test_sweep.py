@@ -12,6 +12,7 @@ import pytest
 import klearning as kl
 from klearning.agents import AGENTS
 from klearning.agents.baselines import Random
+from klearning.arrays.trees import put_together, take_apart
 from klearning.beliefs.belief import Belief
 from klearning.experiments import runner as running
 from klearning.experiments.runner import Stopped, TimedOut, execute
@@ -19,7 +20,6 @@ from klearning.experiments.spec import build_agent, build_prior, build_world, ma
 from klearning.experiments.store import Store, StoreError
 from klearning.experiments.sweep import LocalExecutor, Outcome, sweep
 from klearning.storage.files import arrays_from_bytes, arrays_to_bytes
-from klearning.storage.trees import put_together, take_apart
 from klearning.trials import regret
 from klearning.trials.trial import new_task
 from tests.storage.test_store import contents
@@ -95,7 +95,7 @@ def run_in_pieces(spec, store, chunks):
 def test_a_memory_taken_apart_and_put_together_goes_on_as_before(agent):
     for one in specs_of(agent):
         world = build_world(one)
-        belief = Belief.empty(build_prior(one), world.widths, world.actions, world.initial)
+        belief = Belief.before(build_prior(one), world)
         whole, broken = (new_task(agent, world, 40, 0) for _ in range(2))
         kept = agent.advance(agent.begin(belief), whole, 0, 15)
         memory = agent.advance(agent.begin(belief), broken, 0, 15)

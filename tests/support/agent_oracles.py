@@ -45,7 +45,7 @@ class History:
 
 def belief(world, prior=None):
     """Before anything was seen."""
-    return kl.Belief.empty(prior or kl.Prior(), world.widths, world.actions, world.initial)
+    return kl.Belief.before(prior or kl.Prior(), world)
 
 
 def follow(agent, world, prior=None, episodes=30, seed=0):

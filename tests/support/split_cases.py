@@ -3,9 +3,9 @@
 import numpy as np
 
 import klearning as kl
-from klearning.models.soft import soft_arrays
-from klearning.optimism.bonuses import bonus_for, fill, unseen_for
-from klearning.optimism.price import sweep
+from klearning.models.soft import soft_sweep
+from klearning.optimism.priced_sweep import priced_sweep
+from klearning.optimism.program import program
 
 
 def one_row(mass, counts, W, span=None):
@@ -66,13 +66,11 @@ class Sweeps:
     """f, H̄, C̄ and f″ of a belief at any τ, from one record of arrays."""
 
     def __init__(self, belief, bonus="split"):
-        chosen, p = bonus_for(belief, bonus), belief.posterior()
-        self.model, self.c = p.model, np.zeros((belief.actions, belief.states))
-        fill(chosen, p, self.c)
-        self.work = soft_arrays(belief.layers, belief.actions, unseen_for(belief, chosen, p))
+        self.ready = program(belief, bonus)
+        self.sweep = priced_sweep if self.ready.priced else soft_sweep
 
     def __call__(self, tau):
-        return sweep(self.model, self.c, tau, self.work)
+        return self.sweep(self.ready.model, self.ready.c, tau, self.ready.work)
 
     def slope(self, tau):
         _, H, C, _ = self(tau)

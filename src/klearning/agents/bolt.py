@@ -21,7 +21,7 @@ from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode
-from klearning.models.sweeps import action_values, greedy, maximum
+from klearning.models.sweeps import action_values, greedy, maximum, row_of
 from klearning.trials.task import Streams, Task, play
 
 
@@ -39,7 +39,7 @@ def plan(memory: Planning, settings: Settings) -> None:
         action_values(p.model, p.model.reward, l, V, Q)
         for a in range(Q.shape[0]):
             for s in range(layers[l], layers[l + 1]):
-                row = s - layers[l] + p.model.table[l]
+                row = row_of(p.model, l, s)
                 m = p.model.reward[a, row]
                 w = eta / (p.total + p.moves[a, row] + eta) if p.learns else 0.0
                 reward[a, row] = m

@@ -8,6 +8,7 @@ For episode t = 1, 2, …:
     condition m, c, P̄ on what was seen
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,9 +20,11 @@ from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode, Posterior, learn
-from klearning.models.soft import Soft, soft_arrays, soft_values
-from klearning.optimism.bonuses import BONUSES, Bonus, bonus_for, check_schedule, fill, refresh, unseen_for
-from klearning.optimism.temperature import Temperature, at_optimum, at_temperature, scheduled
+from klearning.models.soft import Soft, soft_values
+from klearning.optimism.bonuses import BONUSES, BonusNumbers, bonus_named, check_schedule, refresh
+from klearning.optimism.priced_sweep import Priced
+from klearning.optimism.program import program, soft_part, solve_at, solve_best
+from klearning.optimism.temperature import Temperature, scheduled
 from klearning.trials.task import Streams, Task, play
 
 OPTIMAL, SCHEDULE, FIXED = range(3)
@@ -39,11 +42,11 @@ class Memory(NamedTuple):
     """What the agent carries from one episode to the next; the arrays are changed in place."""
 
     posterior: Posterior
-    bonus: Bonus
+    bonus: BonusNumbers
     c: Floats
     warm: float
     policy: Floats
-    work: Soft
+    work: Soft | Priced
 
 
 @kernel
@@ -51,9 +54,9 @@ def plan(memory: Memory, rule: Rule, t: int) -> Temperature:
     """Choose τ_t, solve for K, and write the policy of episode t = 0, 1, …"""
     p, c, policy, work = memory.posterior, memory.c, memory.policy, memory.work
     if rule.kind == OPTIMAL:
-        return at_optimum(p.model, c, memory.warm, rule.tolerance, policy, work)
+        return solve_best(p.model, c, memory.warm, rule.tolerance, policy, work)
     tau = scheduled(memory.bonus, p, c, t + 1) if rule.kind == SCHEDULE else rule.tau
-    return at_temperature(p.model, c, tau, policy, work)
+    return solve_at(p.model, c, tau, policy, work)
 
 
 @kernel
@@ -77,7 +80,7 @@ def episodes(memory: Memory, rule: Rule, task: Task, first: int, count: int) -> 
 
 @dataclass(frozen=True)
 class KLearning:
-    """K-learning with temperature "optimal", "schedule" or a number, and bonus "reward", "split", "sharp" or "paper".
+    """K-learning with temperature "optimal", "schedule" or a number, and a bonus of the table in docs/reference/theory.md.
 
     ``tolerance`` is the duality gap, relative to the optimism f − J, at which the search for τ stops.
     """
@@ -86,18 +89,19 @@ class KLearning:
     bonus: str = "reward"
     tolerance: float = 1e-6
 
+    choices: ClassVar[Mapping[str, Iterable[str]]] = {"temperature": ("optimal", "schedule"), "bonus": BONUSES}
     diagnostics: ClassVar[tuple[str, ...]] = ("temperature", "bound", "gap", "sweeps")
     paper: ClassVar[str] = "O'Donoghue (2021), Variational Bayesian reinforcement learning with regret bounds"
 
     def __post_init__(self) -> None:
         if isinstance(self.temperature, str):
-            checks.choice("temperature", self.temperature, ["optimal", "schedule"])
+            checks.choice("temperature", self.temperature, self.choices["temperature"])
         else:
             checks.number("temperature", self.temperature, 0.0, above=True)
-        checks.choice("bonus", self.bonus, BONUSES)
+        bonus = bonus_named(self.bonus)
         checks.number("tolerance", self.tolerance, 0.0, 1.0, above=True)
         if self.temperature == "schedule":
-            check_schedule(self.bonus)
+            check_schedule(bonus)
 
     def rule(self) -> Rule:
         kinds = {"optimal": OPTIMAL, "schedule": SCHEDULE}
@@ -106,14 +110,18 @@ class KLearning:
         return Rule(FIXED, self.tolerance, float(self.temperature))
 
     def begin(self, belief: Belief) -> Memory:
-        posterior, bonus = belief.posterior(), bonus_for(belief, self.bonus)
-        c = np.zeros((belief.actions, belief.states))
-        fill(bonus, posterior, c)
-        work = soft_arrays(belief.layers, belief.actions, unseen_for(belief, bonus, posterior))
-        return Memory(posterior, bonus, c, 0.0, np.zeros_like(c), work)
+        ready = program(belief, self.bonus)
+        return Memory(ready.posterior, ready.numbers, ready.c, 0.0, np.zeros_like(ready.c), ready.work)
 
     def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
-        return episodes(memory, self.rule(), task, first, count)
+        if BONUSES[self.bonus].fill is None:
+            return episodes(memory, self.rule(), task, first, count)
+        streams = Streams(task.reward_stream, task.row_stream)
+        for t in range(first, first + count):
+            memory = self.plan(memory, streams, t, task.log.diagnostics[:, t])
+            play(task, memory.policy, t)
+            memory = self.update(memory, task.episode, t)
+        return memory
 
     def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
         found = plan(memory, self.rule(), t)
@@ -121,10 +129,15 @@ class KLearning:
         return memory._replace(warm=found.warm)
 
     def update(self, memory: Any, episode: Episode, t: int) -> Any:
-        return update(memory, memory.warm, episode)
+        fill = BONUSES[self.bonus].fill
+        if fill is None:
+            return update(memory, memory.warm, episode)
+        p = learn(memory.posterior, episode)
+        fill(memory.bonus, p, memory.c)
+        return memory._replace(posterior=p)
 
     def exploit(self, memory: Any) -> Floats:
         return exploit(memory.posterior)
 
     def values(self, memory: Any) -> Floats:
-        return soft_values(memory.posterior.model.layers, memory.work)
+        return soft_values(memory.posterior.model.layers, soft_part(memory.work))

@@ -110,11 +110,12 @@ class OptimisticQLearning:
     delta: float = 0.1
     episodes: int | None = None
 
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"bonus": ("hoeffding", "bernstein")}
     diagnostics: ClassVar[tuple[str, ...]] = ()
     paper: ClassVar[str] = "Jin, Allen-Zhu, Bubeck and Jordan (2018), Is Q-learning provably efficient?"
 
     def __post_init__(self) -> None:
-        checks.choice("bonus", self.bonus, ["hoeffding", "bernstein"])
+        checks.choice("bonus", self.bonus, self.choices["bonus"])
         checks.number("scale", self.scale, 0.0)
         confidence(self.delta, self.episodes)
 

@@ -6,12 +6,7 @@ For episode t = 1, 2, …:
     Q_l(s,a) = R(s,a) + Σ_s' P(s'|s,a) max_a' Q_{l+1}(s',a')
     follow argmax_a Q_l(s,a)
 
-A Dirichlet row with prior mass α0 spread over W states and n visits is never drawn as W gammas. It is
-
-    P = (1 − B)·(Dirichlet over the seen, with their counts) + B·G,    B ~ Beta(α0, n),    G ~ Dirichlet(α0/W, …, α0/W)
-
-and G, a Dirichlet process with a uniform base of W atoms, is drawn by breaking a stick: weights B·Π(1−b_j)·b_k with
-b ~ Beta(1, α0) on atoms uniform over the layer, until what is left is below 1e-16. Cost: O(seen + 37·α0) a row.
+Draws that cost what was seen, not the width of a layer, are those of `beliefs/sampling.py`.
 """
 
 from dataclasses import dataclass

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.agents.step_sizes import step_number, step_size
+from klearning.agents.step_sizes import STEPS, step_number, step_size
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats, Ints
@@ -87,6 +87,7 @@ class QLearning:
     step: str | float = "falling"
     discount: float = 1.0
 
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"step": STEPS}
     diagnostics: ClassVar[tuple[str, ...]] = ()
     paper: ClassVar[str] = "Watkins (1989), Learning from delayed rewards"
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.agents.step_sizes import step_number, step_size
+from klearning.agents.step_sizes import STEPS, step_number, step_size
 from klearning.agents.value_iteration import exploit
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
@@ -114,12 +114,13 @@ class SoftQLearning:
     form: str = "td"
     step: str | float = "falling"
 
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"form": ("td", "model"), "step": STEPS}
     diagnostics: ClassVar[tuple[str, ...]] = ()
     paper: ClassVar[str] = "Haarnoja, Tang, Abbeel and Levine (2017), RL with deep energy-based policies"
 
     def __post_init__(self) -> None:
         checks.number("temperature", self.temperature, 0.0, above=True)
-        checks.choice("form", self.form, ["td", "model"])
+        checks.choice("form", self.form, self.choices["form"])
         step_number(self.step)
 
     def begin(self, belief: Belief) -> ValueMemory | ModelMemory:

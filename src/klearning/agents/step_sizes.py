@@ -7,12 +7,13 @@ episode is learnt no slower than one at its end. A number is a constant step siz
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 
+STEPS = ("falling",)  # what a step size may be besides a number
 FALLING = 0.0  # how "falling" is passed to the kernels
 
 
 def step_number(step: str | float) -> float:
     if isinstance(step, str):
-        checks.choice("step", step, ["falling"])
+        checks.choice("step", step, STEPS)
         return FALLING
     return checks.number("step", step, 0.0, 1.0, above=True)
 

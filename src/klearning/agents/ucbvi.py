@@ -93,11 +93,12 @@ class UCBVI:
     delta: float = 0.1
     episodes: int | None = None
 
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"bonus": ("hoeffding", "bernstein")}
     diagnostics: ClassVar[tuple[str, ...]] = ()
     paper: ClassVar[str] = "Azar, Osband and Munos (2017), Minimax regret bounds for reinforcement learning"
 
     def __post_init__(self) -> None:
-        checks.choice("bonus", self.bonus, ["hoeffding", "bernstein"])
+        checks.choice("bonus", self.bonus, self.choices["bonus"])
         checks.number("scale", self.scale, 0.0)
         confidence(self.delta, self.episodes)
 

@@ -24,7 +24,7 @@ from klearning.arrays.rows import add_weight, enlarge
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode, Posterior, derive, learn, with_rows
-from klearning.models.sweeps import greedy, maximum
+from klearning.models.sweeps import greedy, maximum, row_of
 from klearning.trials.task import Streams, Task, play
 
 
@@ -112,7 +112,7 @@ def plan(memory: Planning, settings: Settings) -> None:
         order = by_falling_value(V, low, layers[l + 2]) if inside else np.zeros(0, np.int64)
         for a in range(Q.shape[0]):
             for s in range(layers[l], layers[l + 1]):
-                at = s - layers[l] + p.model.table[l]
+                at = row_of(p.model, l, s)
                 n = p.visits[a, at]
                 Q[a, s] = 1.0
                 if n > 0.0:

@@ -21,7 +21,7 @@ from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode, Posterior
-from klearning.models.sweeps import greedy, maximum
+from klearning.models.sweeps import greedy, maximum, row_of
 from klearning.trials.task import Streams, Task, play
 
 
@@ -96,7 +96,7 @@ def plan(memory: Planning, settings: Settings, step: float) -> None:
         best = best_state(layers, l + 1, V) if inside else 0
         for a in range(A):
             for s in range(layers[l], layers[l + 1]):
-                row = s - layers[l] + p.model.table[l]
+                row = row_of(p.model, l, s)
                 n, moves = p.visits[a, row], p.moves[a, row]
                 Q[a, s] = 1.0
                 if n > 0.0:
@@ -123,7 +123,7 @@ def remember(memory: Memory, episode: Episode) -> Memory:
     inner, since, ended = update(memory.planning, episode), memory.since, False
     model = inner.posterior.model
     for l in range(episode.actions.size):
-        a, s = episode.actions[l], episode.states[l] - model.layers[l] + model.table[l]
+        a, s = episode.actions[l], row_of(model, l, episode.states[l])
         since[a, s] += 1.0
         before = inner.posterior.visits[a, s] - since[a, s]
         ended = ended or since[a, s] >= max(1.0, before)

@@ -82,7 +82,7 @@ def distributions(field: str, value: ArrayLike, shape: tuple[int | None, ...]) -
 
 
 def layered(field: str, value: Any, length: int) -> list[Any]:
-    """A list with one entry a layer."""
+    """A list with one entry per layer."""
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
         raise ValueError(f"{field} is a {type(value).__name__}: give a list with one array per layer")
     if len(value) != length:

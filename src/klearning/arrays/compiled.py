@@ -1,24 +1,15 @@
-"""How the kernels are compiled: one decorator, one cache folder.
+"""How kernels are compiled: one decorator."""
 
-A compiled function is cached on disk together with everything it calls, but Numba looks only at
-the function's own file to decide whether the cached copy is still good. The folder is therefore
-named after all sources that hold kernels: edit any of them and everything is compiled afresh.
-"""
-
-import contextlib
-import hashlib
-import os
-import shutil
-import sys
-import time
-from collections.abc import Callable
-from functools import cache, update_wrapper
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from functools import update_wrapper
 from typing import Any, TypeVar, cast, overload
 
 import numba
+import numba.extending
 import numpy as np
 
+from klearning.arrays.cache import announce_compilation as announce_compilation
+from klearning.arrays.cache import cache_of
 from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.types import Floats, Ints
 
@@ -26,25 +17,6 @@ index = np.uint64  # an unsigned index needs no check for negative ones, which w
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def _sources_digest() -> str:
-    digest = hashlib.sha256(numba.__version__.encode())
-    root = Path(__file__).parents[1]
-    for path in sorted(root.rglob("*.py")):
-        source = path.read_bytes()
-        if b"@kernel" in source or b"def kernel" in source:
-            digest.update(path.relative_to(root).as_posix().encode())
-            digest.update(source)
-    return digest.hexdigest()[:16]
-
-
-def _cache_folder() -> Path:
-    asked = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
-    return Path(asked or Path.home() / ".cache") / "klearning" / _sources_digest()
-
-
-CACHE = _cache_folder()
 
 
 @overload
@@ -68,20 +40,16 @@ def kernel(function: Any = None, *, inline: bool = False, reorder: bool = False)
 
 def _compile(function: Function, inline: bool, reorder: bool) -> Function:
     fused = {"contract", "nsz"}
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(CACHE)
-    try:
-        compiled: Function = numba.njit(
-            function,
-            nogil=True,
-            cache=True,
-            error_model="numpy",
-            fastmath=fused | {"reassoc"} if reorder else fused,
-            forceinline=inline,
-        )
-    finally:
-        numba.config.CACHE_DIR = before
-    return compiled if _is_plain(function) else cast(Function, Kernel(compiled))
+    compiled = numba.njit(
+        function,
+        nogil=True,
+        error_model="numpy",
+        fastmath=fused | {"reassoc"} if reorder else fused,
+        forceinline=inline,
+    )
+    if (kept := cache_of(function)) is not None:
+        compiled._cache = kept  # what njit(cache=True) does, with a cache of ours
+    return cast(Function, compiled if _is_plain(function) else Kernel(compiled))
 
 
 def _is_plain(function: Callable[..., Any]) -> bool:
@@ -110,17 +78,22 @@ class Kernel:
         return self.dispatcher._numba_type_
 
 
-@cache
-def announce_compilation() -> None:
-    """Say, once, that the first run on this machine compiles; drop caches of sources long gone."""
-    if any(CACHE.rglob("*.nbi")):
-        return
-    print(
-        "klearning: compiling its kernels, once on this machine (under a minute; Ctrl-C waits for it) ...",
-        file=sys.stderr,
-    )
-    with contextlib.suppress(OSError):
-        CACHE.mkdir(parents=True, exist_ok=True)
-        for old in CACHE.parent.iterdir():
-            if old != CACHE and time.time() - old.stat().st_mtime > 7 * 86400:
-                shutil.rmtree(old, ignore_errors=True)
+def by_record(kernels: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
+    """One name for several kernels: the class of the record that is the last argument says which is called.
+
+    In a kernel the choice is made when it is compiled, and costs nothing.
+    """
+
+    def chosen(*arguments: Any) -> Any:
+        return kernels[type(arguments[-1])](*arguments)
+
+    @numba.extending.overload(chosen)  # type: ignore[untyped-decorator]
+    def choose(*arguments: Any) -> Any:
+        one = kernels[arguments[-1].instance_class]
+
+        def call(*arguments: Any) -> Any:
+            return one(*arguments)
+
+        return call
+
+    return chosen

@@ -2,7 +2,7 @@
 
 ``math.exp`` in a loop is a call per element; a polynomial is something the compiler can do eight at
 a time. Both are good to a few units in the last place (tests/test_elementary.py) and take about a
-fifth of the time of the library calls (docs/performance.md).
+fifth of the time of the library calls (docs/evidence/performance.md).
 """
 
 from math import factorial

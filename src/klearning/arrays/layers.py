@@ -15,7 +15,7 @@ def offsets(widths: Sequence[int]) -> Ints:
 
 
 def by_layer(table: Floats, layers: Ints) -> Layers:
-    """A kernel's array, (A, S) or (S,), as one (S_l, A) or (S_l,) view a layer."""
+    """A kernel's array, (A, S) or (S,), as one (S_l, A) or (S_l,) view per layer."""
     turned = table.T
     return [turned[low:high] for low, high in pairwise(layers.tolist())]
 

@@ -1,4 +1,4 @@
-"""Sparse transition rows that can grow inside a kernel.
+"""Sparse transition rows: read from dense blocks, written back as such, and growing inside a kernel.
 
 The successors of (a, s) are ``succ[start : start + length]`` with their ``weight``. A row begins
 with room for one; a full row moves to the end of the pool with twice the room, so that memory and
@@ -8,11 +8,8 @@ the pool is read in order.
 Arrays inside the kernels have their axes as (action, state): the loops over the states of a layer
 are the long ones, and this order lets them run eight at a time.
 
-
-One stationary model, laid out once for every step: rows are built for one layer and repeated.
-
-Nothing here is dense: memory and time are O(horizon · transitions), which for Taxi (500 states, 6
-actions, 200 steps) is 600,000 entries where dense blocks would be 300 million.
+A model that is the same at every step is a list of `Entries`, which `tiled_rows` repeats layer by layer. Nothing of
+it is dense: Taxi (500 states, 6 actions, 200 steps) has 600,000 entries where dense blocks would be 300 million.
 """
 
 from typing import Any, NamedTuple
@@ -40,39 +37,47 @@ def rows_with_room(room: Ints) -> Rows:
     return Rows(start, np.zeros_like(room), room, np.zeros(used, np.int64), np.zeros(used), used)
 
 
-def empty_rows(layers: Ints, actions: int) -> Rows:
+def empty_rows(actions: int, states: int) -> Rows:
     """Rows without successors, and room for one each."""
-    return rows_with_room(np.ones((actions, int(layers[-1])), np.int64))
+    return rows_with_room(np.ones((actions, states), np.int64))
 
 
-def rows_from_layers(layers: Ints, actions: int, blocks: list[Floats]) -> Rows:
-    """Rows of the dense blocks (S_l, A, S_{l+1}), l < L; zeros are not stored."""
-    states = int(layers[-1])
+class Step(NamedTuple):
+    """Which rows a dense block holds, and which successors: the rows low .. high-1, on first .. last-1."""
+
+    low: int
+    high: int
+    first: int
+    last: int
+
+
+def steps_between(layers: Ints) -> list[Step]:
+    """From each layer except the last to the next."""
+    cuts = layers.tolist()
+    return [Step(*cuts[l : l + 2], *cuts[l + 1 : l + 3]) for l in range(len(cuts) - 2)]
+
+
+def rows_from_blocks(actions: int, states: int, steps: list[Step], blocks: list[Floats]) -> Rows:
+    """Rows of dense blocks (rows, A, successors), one per step; zeros are not stored."""
     length = np.zeros((actions, states), np.int64)
     entries = [np.nonzero(np.moveaxis(block, 1, 0)) for block in blocks]
-    for l, (a, s, _) in enumerate(entries):
-        np.add.at(length, (a, s + layers[l]), 1)
+    for step, (a, s, _) in zip(steps, entries, strict=True):
+        np.add.at(length, (a, s + step.low), 1)
     rows = rows_with_room(np.maximum(length, 1))
     rows.length[:] = length
-    for l, (a, s, y) in enumerate(entries):
+    for step, block, (a, s, y) in zip(steps, blocks, entries, strict=True):
         # np.nonzero is sorted by (a, s, y), so a row's entries are consecutive
-        key = a * blocks[l].shape[0] + s
+        key = a * block.shape[0] + s
         first = np.concatenate([[0], np.flatnonzero(np.diff(key)) + 1]) if key.size else np.zeros(0, np.int64)
         rank = np.arange(key.size) - np.repeat(first, np.diff(np.append(first, key.size)))
-        where = rows.start[a, s + layers[l]] + rank
-        rows.succ[where] = y + layers[l + 1]
-        rows.weight[where] = blocks[l][s, a, y]
+        where = rows.start[a, s + step.low] + rank
+        rows.succ[where] = y + step.first
+        rows.weight[where] = block[s, a, y]
     return rows
 
 
-def rows_to_layers(rows: Rows, layers: Ints) -> list[Floats]:
-    """The dense blocks (S_l, A, S_{l+1}) of weights, l < L."""
-    cuts = layers.tolist()
-    return [dense_block(rows, *cuts[l : l + 2], *cuts[l + 1 : l + 3]) for l in range(len(cuts) - 2)]
-
-
 def dense_block(rows: Rows, low: int, high: int, first: int, last: int) -> Floats:
-    """The weights of rows low .. high-1 on successors first .. last-1, as (high - low, A, last - first)."""
+    """The weights of one `Step`, dense: (rows, A, successors)."""
     actions = rows.start.shape[0]
     block = np.zeros((high - low, actions, last - first))
     for a in range(actions):
@@ -80,6 +85,23 @@ def dense_block(rows: Rows, low: int, high: int, first: int, last: int) -> Float
             row = slice(rows.start[a, s], rows.start[a, s] + rows.length[a, s])
             np.add.at(block[s - low, a], rows.succ[row] - first, rows.weight[row])
     return block
+
+
+def rows_from_layers(layers: Ints, actions: int, blocks: list[Floats]) -> Rows:
+    """Rows of the dense blocks (S_l, A, S_{l+1}), l < L."""
+    return rows_from_blocks(actions, int(layers[-1]), steps_between(layers), blocks)
+
+
+def rows_to_layers(rows: Rows, layers: Ints) -> list[Floats]:
+    """The dense blocks (S_l, A, S_{l+1}) of weights, l < L."""
+    return [dense_block(rows, *step) for step in steps_between(layers)]
+
+
+def checked_blocks(field: str, blocks: Any, steps: list[Step], actions: int, check: Any) -> list[Floats]:
+    """What a reader gives as one array per step, each checked, with its field's name, for its shape."""
+    shapes = [(step.high - step.low, actions, step.last - step.first) for step in steps]
+    given = checks.layered(field, blocks, len(steps)) if steps else []
+    return [check(f"{field}[{l}]", block, shape) for l, (block, shape) in enumerate(zip(given, shapes, strict=True))]
 
 
 def row_sums(rows: Rows) -> Floats:
@@ -184,13 +206,3 @@ def tiled_rows(entries: Entries, states: int, actions: int, horizon: int) -> Row
         rows.succ[first : first + count] = (entries.successor[mine] + below).ravel()
         rows.weight[first : first + count] = np.tile(entries.weight[mine], horizon - 1)
     return rows
-
-
-def transition_rows(field: str, blocks: Any, layers: Ints, actions: int) -> Rows:
-    """Rows of checked transition probabilities (S_l, A, S_{l+1}), l < L."""
-    widths = [int(n) for n in np.diff(layers)]
-    blocks = checks.layered(field, blocks, len(widths) - 1) if len(widths) > 1 else []
-    checked = [
-        checks.distributions(f"{field}[{l}]", p, (widths[l], actions, widths[l + 1])) for l, p in enumerate(blocks)
-    ]
-    return rows_from_layers(layers, actions, checked)

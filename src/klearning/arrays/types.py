@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-Layers = list[Floats]  # one array a layer; axes state, action, next state
+Layers = list[Floats]  # one array per layer; axes state, action, next state
 
 
 Flags = NDArray[np.bool_]

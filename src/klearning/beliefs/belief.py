@@ -1,40 +1,28 @@
 """Prior and Belief: what the agent may know.
 
-A belief holds sufficient statistics only: visits n, reward sums, seen transitions. With a conjugate
-prior worth n0 visits of mean μ0, and a Dirichlet of total mass α0 over the next layer,
+A belief holds sufficient statistics only: visits n, reward sums, seen transitions. Mean rewards are those of a reward
+family (`beliefs/rewards.py`), and with a Dirichlet of total mass α0 over the next layer
 
-    E[μ | data] = (n0 μ0 + Σr) / (n0 + n)        variance proxy = σ² / (n0 + n + shift)
     E[P | data](s') = (α0 · prior share of s' + n(s')) / (α0 + n)
-
-where a Gaussian prior N(μ0, s0²) with noise σ has n0 = σ²/s0² and shift 0, and a Beta(α, β) prior of
-coin flips has n0 = α + β, σ = 1/2 and shift 1 (a Beta is sub-Gaussian with 1/(4(α+β+1)); its exact
-variance is smaller).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
 from klearning.arrays.compiled import announce_compilation
-from klearning.arrays.layers import by_layer, from_layers, offsets
-from klearning.arrays.rows import (
-    Rows,
-    copy_rows,
-    dense_block,
-    row_sums,
-    rows_from_layers,
-    rows_to_layers,
-    rows_with_room,
-)
+from klearning.arrays.layers import from_layers, offsets
+from klearning.arrays.rows import copy_rows, row_sums, rows_from_layers, rows_with_room
 from klearning.arrays.types import Floats, Ints, Layers
-from klearning.beliefs.posterior import Episode, Posterior, derive_all, learn
-from klearning.beliefs.rewards import Beta, Gaussian, RewardPrior
-from klearning.beliefs.sampling import draw_dirichlet
-from klearning.beliefs.transitions import Dirichlet, Known, Transitions, begin_transitions, shared_rows
+from klearning.beliefs.posterior import Episode, Posterior, derive_all, learn, mean_rewards
+from klearning.beliefs.rewards import Gaussian, MeanRewards, RewardFamily, RewardPrior, check_family
+from klearning.beliefs.sampling import draw_tables
+from klearning.beliefs.tables import Tables, tables_for
+from klearning.beliefs.transitions import Dirichlet, Known, Transitions
 from klearning.models.mdp import MDP
 from klearning.models.sweeps import Model
 
@@ -43,22 +31,21 @@ from klearning.models.sweeps import Model
 class Prior:
     """What is known before the first episode.
 
-    ``span`` bounds max − min of the optimal values of the next layer, for the `sharp` bonus: one number,
-    or one a layer. By default (L − l) · range, where rewards are taken to lie in a range of 1, as in
-    the paper's Assumption 1 (a Gaussian prior has no range: state a span where 1 a step is wrong).
+    ``span`` bounds max − min of the optimal values of the next layer, for the `sharp` bonus, and for `split` where one
+    is stated: one number, or one per layer. By default (L − l) · range of the rewards, which is taken to be 1, as in
+    the paper's Assumption 1, where the prior has no bounds (state a span where 1 per step is wrong).
 
     ``stationary`` says that rewards and transitions do not change with the step: what is seen in one layer is then
     known of all of them. It learns far faster where it is true; the regret bound is proved only without it.
     """
 
-    reward: Gaussian | Beta = field(default_factory=Gaussian)
+    reward: RewardFamily = field(default_factory=Gaussian)
     transitions: Dirichlet | Known = field(default_factory=Dirichlet)
     span: float | Sequence[float] | None = None
     stationary: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.reward, Gaussian | Beta):
-            raise ValueError(f"reward={self.reward!r} is no reward prior: give a Gaussian or a Beta")
+        check_family(self.reward)
         if not isinstance(self.transitions, Dirichlet | Known):
             raise ValueError(f"transitions={self.transitions!r} is no transition prior: give a Dirichlet or Known")
 
@@ -66,10 +53,24 @@ class Prior:
         """The bound on the span of V*_{l+1}, layer by layer; zero in the last."""
         left = np.arange(horizon - 1, -1, -1.0)
         if self.span is None:
-            return left
+            low, high = self.reward.bounds or (0.0, 1.0)
+            return left * (high - low)
         if np.ndim(self.span) == 0:
             return np.where(left > 0, checks.number("span", self.span, 0.0), 0.0)
         return np.where(left > 0, checks.counts("span", np.asarray(self.span), (horizon,)), 0.0)
+
+
+class Layered(Protocol):
+    """What of a world is known beforehand: its layers, its actions, where episodes begin, and where they are over."""
+
+    @property
+    def widths(self) -> list[int]: ...
+    @property
+    def actions(self) -> int: ...
+    @property
+    def initial(self) -> Floats: ...
+    @property
+    def end(self) -> int | None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +78,17 @@ class Belief:
     """A prior and the statistics of all that was seen. Means and variances are derived, never stored."""
 
     prior: Prior
-    layers: Ints
-    table: Ints  # where the rows of each layer begin: see `Model`
+    tables: Tables
     end: int  # the state of every layer where an episode is over, or -1
     initial: Floats
     visits: Floats  # (A, rows), the kernels' order
     reward_sums: Floats
     transitions: Transitions
+
+    @classmethod
+    def before(cls, prior: Prior, world: Layered) -> "Belief":
+        """Before the first episode in a world, or in any MDP."""
+        return cls.empty(prior, world.widths, world.actions, world.initial, world.end)
 
     @classmethod
     def empty(
@@ -97,19 +102,15 @@ class Belief:
         start = checks.distributions("initial", initial, (int(widths[0]),))
         actions = checks.whole("actions", actions)
         prior.spans(len(widths))
-        table, shape = layers, (actions, int(layers[-1]))
-        if prior.stationary:
-            if len(set(widths)) > 1:
-                raise ValueError(f"stationary=True with layers of {list(widths)} states: all must have the same states")
-            table, shape = np.zeros_like(layers), (actions, int(widths[0]))
+        tables = tables_for(layers, prior.stationary)
         over = -1 if end is None else checks.whole("end", end, 0)
         if over >= min(widths):
             raise ValueError(f"end={end} is no state of every layer: give a number below {min(widths)}")
-        transitions = begin_transitions(prior.transitions, prior.stationary, layers, actions)
-        visits = np.zeros(shape)
+        visits = np.zeros((actions, tables.height))
         if over >= 0:
-            visits[:, table[:-1] + over] = np.inf
-        return cls(prior, layers, table, over, start, visits, np.zeros(shape), transitions)
+            visits[:, tables.first[:-1] + over] = np.inf
+        transitions = prior.transitions.begin(tables, actions)
+        return cls(prior, tables, over, start, visits, np.zeros_like(visits), transitions)
 
     @classmethod
     def from_counts(
@@ -128,16 +129,27 @@ class Belief:
             raise ValueError("visits is empty: give one (S_l, A) array per layer")
         n = [checks.counts(f"visits[{l}]", v, (None, None)) for l, v in enumerate(visits)]
         belief = cls.empty(prior, [v.shape[0] for v in n], n[0].shape[1], initial)
-        layers, actions = belief.layers, n[0].shape[1]
-        seen = from_layers("visits", n, layers, actions)
-        sums = from_layers("reward_sums", reward_sums, layers, actions)
+        tables, actions = belief.tables, belief.actions
+        seen = from_layers("visits", n, tables.layers, actions)
+        sums = from_layers("reward_sums", reward_sums, tables.layers, actions)
         _check_reward_sums(prior, sums, seen)
-        blocks = _check_transition_counts(transition_counts, n)
-        if prior.stationary:
-            seen, sums = (x.reshape(actions, len(n), -1).sum(axis=1) for x in (seen, sums))
-            blocks = [np.sum(blocks, axis=0)] if blocks else []
-        rows = belief._with_counts(blocks)
-        return replace(belief, visits=seen, reward_sums=sums, transitions=belief.transitions._replace(rows=rows))
+        blocks = tables.summed_blocks(_check_transition_counts(transition_counts, n))
+        rows = belief.transitions.rows
+        if belief.transitions.learns and blocks:
+            before = tables.to_blocks(rows)
+            rows = tables.to_rows([counts + alpha for counts, alpha in zip(blocks, before, strict=True)], actions)
+        transitions = belief.transitions._replace(rows=rows)
+        return replace(belief, visits=tables.summed(seen), reward_sums=tables.summed(sums), transitions=transitions)
+
+    @property
+    def layers(self) -> Ints:
+        """Layer l holds the states layers[l] .. layers[l+1]-1."""
+        return self.tables.layers
+
+    @property
+    def table(self) -> Ints:
+        """Where the rows of each layer begin: see `Model`."""
+        return self.tables.first
 
     @property
     def horizon(self) -> int:
@@ -200,77 +212,56 @@ class Belief:
             raise ValueError(f"actions={chosen.tolist()}: give {self.horizon} numbers from 0 to {self.actions - 1}")
         return self.after(learn(self.posterior(), Episode(path, chosen, got)))
 
+    def mean_rewards(self) -> MeanRewards:
+        """What is known of mean rewards, in tables (A, rows): what the reward family reads."""
+        return mean_rewards(self.posterior())
+
     @property
     def reward_means(self) -> Layers:
         """E[μ(s,a)], (S_l, A)."""
-        return self.in_layers(self.posterior().model.reward)
+        return self.in_layers(self.mean_rewards().mean)
 
     @property
     def reward_variances(self) -> Layers:
         """Var(μ(s,a)), exact, (S_l, A)."""
-        return self.in_layers(self.prior.reward.variance(self.posterior()))
+        return self.in_layers(self.prior.reward.variance(self.mean_rewards()))
 
     @property
     def transition_means(self) -> Layers:
         """E[P(s'|s,a)], (S_l, A, S_{l+1}), l < L."""
-        return self._in_steps([self._closed(b / b.sum(axis=-1, keepdims=True)) for b in self._concentrations()])
+        return self._in_steps([alpha / alpha.sum(axis=-1, keepdims=True) for alpha in self._concentrations()])
 
     def sample(self, seed: int | np.random.SeedSequence = 0) -> MDP:
         """One MDP drawn exactly from the posterior; rewards and transitions use independent streams."""
-        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        for_rewards, for_rows = (np.random.default_rng(child) for child in sequence.spawn(2))
-        p = self.posterior()
-        reward = np.concatenate(self.in_layers(self.prior.reward.draw(p, for_rewards))).T
-        blocks = self._concentrations()
-        if self.transitions.learns:
-            blocks = [draw_dirichlet(alpha, for_rows) for alpha in blocks]
-        blocks = [self._closed(block) for block in blocks]
+        table, blocks = draw_tables(self.prior.reward, self.posterior(), self._concentrations(), seed)
+        reward = np.ascontiguousarray(np.concatenate(self.in_layers(table)).T)
         rows = rows_from_layers(self.layers, self.actions, self._in_steps(blocks))
         noise = self.prior.reward.world_noise()
         end = self.end if self.end >= 0 else None
-        return MDP(self.layers, np.ascontiguousarray(reward), rows, self.initial, noise, name="sample", end=end)
+        return MDP(self.layers, reward, rows, self.initial, noise, name="sample", end=end)
 
     def in_layers(self, x: Floats) -> Layers:
-        """A table (A, rows) as one (S_l, A) array a layer."""
-        if not self.prior.stationary:
-            return by_layer(x, self.layers)
-        return [x.T] * self.horizon
-
-    def _in_steps(self, blocks: Layers) -> Layers:
-        return blocks * (self.horizon - 1) if self.prior.stationary else blocks
+        """A table (A, rows) as one (S_l, A) array per layer."""
+        return self.tables.in_layers(x)
 
     def _concentrations(self) -> Layers:
-        """The Dirichlet parameters of every row, dense: a block a layer, or the one that all layers share."""
+        """The Dirichlet parameters of every row, dense: a block per table."""
         t = self.transitions
-        width = self.visits.shape[1]
-        blocks = (
-            [dense_block(t.rows, 0, width, 0, width)] if self.prior.stationary else rows_to_layers(t.rows, self.layers)
-        )
-        return [block + t.even_mass / block.shape[-1] for block in blocks]
+        return [block + t.even_mass / block.shape[-1] for block in self.tables.to_blocks(t.rows)]
 
-    def _closed(self, block: Floats) -> Floats:
-        """Probabilities (S_l, A, S_{l+1}) in which what is over stays over."""
+    def _in_steps(self, blocks: Layers) -> Layers:
+        """Probabilities (S_l, A, S_{l+1}), l < L, from a block per table; what is over stays over."""
         if self.end >= 0:
-            block[self.end] = np.eye(block.shape[-1])[self.end]
-        return block
+            for block in blocks:
+                block[self.end] = np.eye(block.shape[-1])[self.end]
+        return self.tables.in_steps(blocks)
 
     def _moves(self) -> Floats:
         """Visits of which the next state is known: where layers share a table, not those of the last layer."""
-        if not self.prior.stationary:
+        if not self.tables.shared:
             return self.visits.copy()
         t = self.transitions
         return np.where(np.isinf(self.visits), np.inf, np.maximum(row_sums(t.rows) - (t.total - t.even_mass), 0.0))
-
-    def _with_counts(self, blocks: list[Floats]) -> Rows:
-        """The rows of the prior with these counts added."""
-        t, actions, width = self.transitions, self.actions, self.visits.shape[1]
-        if not t.learns or not blocks:
-            return t.rows
-        if self.prior.stationary:
-            return shared_rows(rows_from_layers(np.arange(3) * width, actions, [
-                blocks[0] + dense_block(t.rows, 0, width, 0, width)]))  # fmt: skip
-        prior = rows_to_layers(t.rows, self.layers)
-        return rows_from_layers(self.layers, actions, [b + p for b, p in zip(blocks, prior, strict=True)])
 
 
 def _check_reward_sums(prior: Prior, sums: Floats, visits: Floats) -> None:
@@ -278,12 +269,7 @@ def _check_reward_sums(prior: Prior, sums: Floats, visits: Floats) -> None:
     if unseen.any():
         a, s = np.argwhere(unseen)[0]
         raise ValueError(f"reward_sums of state {s}, action {a} is {sums[a, s]:g} after no visit: it must be 0")
-    if isinstance(prior.reward, Beta) and ((sums < 0) | (sums > visits)).any():
-        a, s = np.argwhere((sums < 0) | (sums > visits))[0]
-        raise ValueError(
-            f"reward_sums of state {s}, action {a} is {sums[a, s]:g} in {visits[a, s]:g} coin flips: "
-            "give a number from 0 to the visits"
-        )
+    prior.reward.check_sums(sums, visits)
 
 
 def _check_transition_counts(counts: Any, visits: list[Floats]) -> list[Floats]:

@@ -5,8 +5,8 @@ from typing import NamedTuple
 from klearning.arrays.compiled import kernel
 from klearning.arrays.rows import Rows, add_weight, enlarge
 from klearning.arrays.types import Floats, Ints
-from klearning.beliefs.rewards import RewardPrior, reward_posterior
-from klearning.models.sweeps import Model
+from klearning.beliefs.rewards import MeanRewards, RewardPrior, reward_posterior
+from klearning.models.sweeps import Model, row_of
 
 
 class Episode(NamedTuple):
@@ -33,6 +33,11 @@ class Posterior(NamedTuple):
     learns: bool  # whether transitions are learnt
 
 
+def mean_rewards(p: Posterior) -> MeanRewards:
+    """The part of a posterior that its reward family reads."""
+    return MeanRewards(p.model.reward, p.variance, p.visits, p.reward_sums)
+
+
 @kernel(inline=True)
 def derive(p: Posterior, a: int, s: int) -> None:
     """Bring what follows from the statistics of (a, s) up to date."""
@@ -56,12 +61,12 @@ def learn(p: Posterior, episode: Episode) -> Posterior:
     """Condition on one episode. Changes the arrays it is given; the rows may have moved to new ones."""
     m, rows = p.model, p.model.rows
     for l in range(episode.actions.size):
-        a, s = episode.actions[l], episode.states[l] - m.layers[l] + m.table[l]
+        a, s = episode.actions[l], row_of(m, l, episode.states[l])
         p.visits[a, s] += 1.0
         p.reward_sums[a, s] += episode.rewards[l]
         if p.learns and l + 1 < episode.states.size:
             p.moves[a, s] += 1.0
-            successor = episode.states[l + 1] - m.layers[l + 1] + m.table[l + 1]
+            successor = row_of(m, l + 1, episode.states[l + 1])
             if not add_weight(rows, a, s, successor, 1.0):
                 rows = enlarge(rows, a, s)
                 add_weight(rows, a, s, successor, 1.0)

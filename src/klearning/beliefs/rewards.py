@@ -1,6 +1,20 @@
-"""Priors of mean rewards: a conjugate family in numbers, its moments, its draws."""
+"""Reward families: which prior of mean rewards there is, and all that depends on it.
 
-from dataclasses import dataclass
+With a conjugate prior worth n0 visits of mean μ0, after n visits and rewards of sum Σr,
+
+    E[μ | data] = (n0 μ0 + Σr) / (n0 + n)        variance proxy = σ² / (n0 + n + shift)
+
+which is all that the kernels know (`RewardPrior`). A Gaussian prior N(μ0, s0²) with noise σ has n0 = σ²/s0² and shift
+0, and a Beta(α, β) prior of coin flips has n0 = α + β, σ = 1/2 and shift 1 (a Beta is sub-Gaussian with
+1/(4(α+β+1)); its exact variance is smaller).
+
+What else there is to ask (exact moments, draws, cumulants, which rewards are possible) a `RewardFamily` answers, and
+nothing asks which one it is.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,20 +22,144 @@ import numpy as np
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
+from klearning.beliefs.distributions import Rule, beta_cumulant, gauss_beta, gauss_normal, gaussian_cumulant
+
+FAR = 6.0  # a reward this many standard deviations from the mean of an unbounded prior is worth a warning
 
 
 class RewardPrior(NamedTuple):
-    """A conjugate reward prior in numbers: n0 = strength, σ² = noise."""
+    """A conjugate reward prior in numbers."""
 
-    mean: float
+    mean: float  # μ0
     variance: float  # proxy before any visit
-    strength: float
-    noise: float
-    shift: float
+    strength: float  # n0
+    noise: float  # σ², a variance; wherever else there is a noise it is a standard deviation
+    shift: float  # 0 where the posterior is Gaussian, 1 where it is the Beta of coin flips
+
+
+@kernel(inline=True)
+def reward_posterior(prior: RewardPrior, visits: float, reward_sum: float) -> tuple[float, float]:
+    """Posterior mean and variance proxy of one mean reward; nothing, for certain, where an episode is over."""
+    if np.isinf(visits):
+        return 0.0, 0.0
+    if np.isinf(prior.strength):
+        return prior.mean, 0.0
+    weight = prior.strength + visits
+    if weight == 0.0:  # noiseless rewards, none seen yet
+        return prior.mean, prior.variance
+    return (prior.strength * prior.mean + reward_sum) / weight, prior.noise / (weight + prior.shift)
+
+
+@kernel(inline=True)
+def is_gaussian(prior: RewardPrior) -> bool:
+    """Whether the posterior of a mean reward is Gaussian; else it is a Beta."""
+    return prior.shift == 0.0
+
+
+@kernel(inline=True)
+def draw_reward(
+    prior: RewardPrior, mean: float, variance: float, visits: float, reward_sum: float, rng: np.random.Generator
+) -> float:
+    """One mean reward from its posterior; nothing where an episode is over. `RewardFamily.draw`, compiled."""
+    if np.isinf(visits):
+        return 0.0
+    if is_gaussian(prior):
+        return mean + np.sqrt(variance) * rng.standard_normal()
+    heads, tails = prior.strength * prior.mean, prior.strength * (1.0 - prior.mean)
+    return rng.beta(heads + reward_sum, tails + (visits - reward_sum))
+
+
+class MeanRewards(NamedTuple):
+    """What is known of mean rewards, in arrays of one shape."""
+
+    mean: Floats
+    proxy: Floats  # of the variance
+    visits: Floats  # infinitely many where an episode is over
+    sums: Floats
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class RewardFamily(ABC):
+    """A prior of mean rewards, by its parameters. What is not overridden is right where the posterior is Gaussian."""
+
+    @abstractmethod
+    def numbers(self) -> RewardPrior:
+        """What the kernels read."""
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Between what all rewards lie; None where they may be anything."""
+        return None
+
+    def world_noise(self) -> float | str:
+        """The ``noise`` of an MDP that is drawn from this prior."""
+        return float(np.sqrt(self.numbers().noise))
+
+    def variance(self, x: MeanRewards) -> Floats:
+        """The exact posterior variance, at most the proxy."""
+        return x.proxy
+
+    def draw(self, x: MeanRewards, rng: np.random.Generator) -> Floats:
+        """Mean rewards from their posterior."""
+        draws: Floats = x.mean + np.sqrt(x.proxy) * rng.standard_normal(x.proxy.shape)
+        return draws
+
+    def cumulant(self, x: MeanRewards, beta: float) -> Floats:
+        """log E exp(βμ), exactly."""
+        return gaussian_cumulant(x.mean, x.proxy, beta)
+
+    def rules(self, x: MeanRewards, nodes: int) -> list[Rule]:
+        """A Gauss rule for every mean reward, in the order of the arrays."""
+        return [gauss_normal(m, v, nodes) for m, v in zip(x.mean.ravel(), x.proxy.ravel(), strict=True)]
+
+    @cached_property
+    def _believable(self) -> tuple[float, float]:
+        """Rewards outside are impossible where there are bounds, and hardly possible where there are none."""
+        if self.bounds is not None:
+            return self.bounds
+        prior = self.numbers()
+        far = FAR * float(np.sqrt(prior.variance + prior.noise))
+        return prior.mean - far, prior.mean + far
+
+    def doubt(self, reward: float) -> str | None:
+        """Why this reward is hardly possible, or None; one that is not possible at all is a ValueError."""
+        low, high = self._believable
+        if low <= reward <= high:
+            return None
+        if self.bounds is None:
+            return (
+                f"reward={reward!r} is more than {FAR:g} standard deviations from the mean of the prior {self}: "
+                "give a prior with a larger sd, or scale the rewards"
+            )
+        raise ValueError(
+            f"reward={reward!r} is outside [{low:g}, {high:g}], the range of the prior {self}: "
+            "scale the rewards, or use a Gaussian prior"
+        )
+
+    def check_sums(self, sums: Floats, visits: Floats) -> None:
+        """That rewards of these sums are possible in so many visits, (A, S)."""
+        if self.bounds is None:
+            return
+        low, high = self.bounds
+        wrong = np.argwhere((sums < low * visits) | (sums > high * visits))
+        if len(wrong):
+            a, s = wrong[0]
+            n = visits[a, s]
+            raise ValueError(
+                f"reward_sums of state {s}, action {a} is {sums[a, s]:g} in {n:g} visits: "
+                f"rewards lie in [{low:g}, {high:g}], give a number from {low * n:g} to {high * n:g}"
+            )
+
+    def data(self) -> dict[str, Any]:
+        """Name and parameters, as specs and sweep files have them."""
+        for kind, family in FAMILIES.items():
+            if family is type(self):
+                return {"kind": kind, **asdict(self)}
+        raise ValueError(f"reward={self!r} has no name: add its class to klearning.beliefs.rewards.FAMILIES")
+
+
+@dataclass(frozen=True)
+class Gaussian(RewardFamily):
     """Mean rewards N(mean, sd²), observed with Gaussian noise of standard deviation ``noise``."""
 
     mean: float = 0.0
@@ -38,19 +176,12 @@ class Gaussian:
         strength = ratio * ratio  # infinite where the mean is as good as known
         return RewardPrior(float(self.mean), float(self.sd) ** 2, strength, float(self.noise) ** 2, 0.0)
 
-    def variance(self, p: Any) -> Floats:
-        """The exact posterior variance: of a Gaussian, the proxy itself."""
-        return p.variance
-
-    def draw(self, p: Any, rng: np.random.Generator) -> Floats:
-        return p.model.reward + np.sqrt(p.variance) * rng.standard_normal(p.variance.shape)
-
     def world_noise(self) -> float | str:
         return self.noise
 
 
 @dataclass(frozen=True)
-class Beta:
+class Beta(RewardFamily):
     """Mean rewards Beta(a, b); each reward is a coin flip, 0 or 1."""
 
     a: float = 1.0
@@ -64,27 +195,48 @@ class Beta:
         strength = float(self.a + self.b)
         return RewardPrior(self.a / strength, 0.25 / (strength + 1.0), strength, 0.25, 1.0)
 
-    def variance(self, p: Any) -> Floats:
-        """The exact posterior variance, at most the proxy."""
-        return p.model.reward * (1.0 - p.model.reward) / (self.a + self.b + p.visits + 1.0)
-
-    def draw(self, p: Any, rng: np.random.Generator) -> Floats:
-        over = np.isinf(p.visits)  # pays nothing for certain, and a Beta has no infinite counts
-        heads, tails = self.a + p.reward_sums, self.b + (np.where(over, 0.0, p.visits) - p.reward_sums)
-        return np.where(over, 0.0, rng.beta(heads, tails))
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        return 0.0, 1.0
 
     def world_noise(self) -> float | str:
         return "bernoulli"
 
+    def variance(self, x: MeanRewards) -> Floats:
+        return x.mean * (1.0 - x.mean) / (self.a + self.b + x.visits + 1.0)
 
-@kernel(inline=True)
-def reward_posterior(prior: RewardPrior, visits: float, reward_sum: float) -> tuple[float, float]:
-    """Posterior mean and variance proxy of one mean reward; nothing, for certain, where an episode is over."""
-    if np.isinf(visits):
-        return 0.0, 0.0
-    if np.isinf(prior.strength):
-        return prior.mean, 0.0
-    weight = prior.strength + visits
-    if weight == 0.0:  # noiseless rewards, none seen yet
-        return prior.mean, prior.variance
-    return (prior.strength * prior.mean + reward_sum) / weight, prior.noise / (weight + prior.shift)
+    def draw(self, x: MeanRewards, rng: np.random.Generator) -> Floats:
+        over = np.isinf(x.visits)  # pays nothing for certain, and a Beta has no infinite counts
+        heads, tails = self.a + x.sums, self.b + (np.where(over, 0.0, x.visits) - x.sums)
+        return np.where(over, 0.0, rng.beta(heads, tails))
+
+    def cumulant(self, x: MeanRewards, beta: float) -> Floats:
+        def one(mean: float, mass: float) -> float:
+            return 0.0 if np.isinf(mass) else beta_cumulant(mean * mass, (1.0 - mean) * mass, beta)
+
+        G: Floats = np.vectorize(one, otypes=[float])(x.mean, self.a + self.b + x.visits)
+        return G
+
+    def rules(self, x: MeanRewards, nodes: int) -> list[Rule]:
+        def one(mean: float, mass: float) -> Rule:
+            certain = np.isinf(mass)
+            return gauss_normal(0.0, 0.0, 1) if certain else gauss_beta(mean * mass, (1 - mean) * mass, nodes)
+
+        mass = self.a + self.b + x.visits
+        return [one(m, n) for m, n in zip(x.mean.ravel(), mass.ravel(), strict=True)]
+
+
+FAMILIES: dict[str, type[RewardFamily]] = {"gaussian": Gaussian, "beta": Beta}
+
+
+def check_family(reward: Any) -> None:
+    """That this is a reward prior, and one that `draw_reward` draws right."""
+    if not isinstance(reward, RewardFamily):
+        names = " or ".join(f"a {family.__name__}" for family in FAMILIES.values())
+        raise ValueError(f"reward={reward!r} is no reward prior: give {names}")
+    shift = reward.numbers().shift
+    if shift != 0.0 and (shift, reward.bounds) != (1.0, (0.0, 1.0)):
+        raise ValueError(
+            f"reward={reward!r} has shift={shift:g} and bounds={reward.bounds}: "
+            "give shift=0 for a Gaussian posterior, or shift=1 and bounds (0, 1) for that of coin flips"
+        )

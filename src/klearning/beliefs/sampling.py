@@ -1,13 +1,41 @@
-"""Draws from the posterior: mean rewards, transition rows, whole MDPs."""
+"""Draws from the posterior: mean rewards, transition rows, whole MDPs.
+
+`draw_tables` draws every row dense, from one gamma per next state: what `Belief.sample` wants, an MDP to look at. A
+kernel that draws an MDP per episode cannot afford that, so there a Dirichlet row with prior mass α0 spread over W
+states and n visits is never drawn as W gammas. It is
+
+    P = (1 − B)·(Dirichlet over the seen, with their counts) + B·G,    B ~ Beta(α0, n),    G ~ Dirichlet(α0/W, …, α0/W)
+
+and G, a Dirichlet process with a uniform base of W atoms, is drawn by breaking a stick: weights B·Π(1−b_j)·b_k with
+b ~ Beta(1, α0) on atoms uniform over the layer, until what is left is below 1e-16. Cost: O(seen + 37·α0) a row.
+Where layers have rows of their own a row is used once, as soon as it is drawn (`sample_value`); one that layers share
+must be the same in all of them and is kept (`draw_shared`).
+"""
 
 import numpy as np
 
 from klearning.arrays.compiled import kernel
 from klearning.arrays.elementary import exp_negative
 from klearning.arrays.rows import Rows, append
-from klearning.arrays.types import Floats
-from klearning.beliefs.posterior import Posterior
+from klearning.arrays.types import Floats, Layers
+from klearning.beliefs.posterior import Posterior, mean_rewards
+from klearning.beliefs.rewards import RewardFamily, draw_reward
 from klearning.models.sweeps import Model
+
+STICK = 1e-16  # what may be left of a row's probability
+
+
+def draw_tables(
+    family: RewardFamily, p: Posterior, rows: Layers, seed: int | np.random.SeedSequence
+) -> tuple[Floats, Layers]:
+    """One draw of all mean rewards (A, rows) and of dense transition rows, from streams of their own.
+
+    ``rows`` are Dirichlet parameters, or the probabilities themselves where they are known.
+    """
+    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    for_rewards, for_rows = (np.random.default_rng(child) for child in sequence.spawn(2))
+    reward = family.draw(mean_rewards(p), for_rewards)
+    return reward, [draw_dirichlet(alpha, for_rows) for alpha in rows] if p.learns else rows
 
 
 def draw_dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
@@ -20,18 +48,10 @@ def draw_dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
     return rows
 
 
-STICK = 1e-16  # what may be left of a row's probability
-
-
 @kernel(inline=True)
 def sample_reward(p: Posterior, a: int, s: int, rng: np.random.Generator) -> float:
     """A mean reward from its posterior; nothing where an episode is over."""
-    if np.isinf(p.visits[a, s]):
-        return 0.0
-    if p.prior.shift == 0.0:  # Gaussian
-        return p.model.reward[a, s] + np.sqrt(p.variance[a, s]) * rng.standard_normal()
-    heads, tails = p.prior.strength * p.prior.mean, p.prior.strength * (1.0 - p.prior.mean)
-    return rng.beta(heads + p.reward_sums[a, s], tails + (p.visits[a, s] - p.reward_sums[a, s]))
+    return draw_reward(p.prior, p.model.reward[a, s], p.variance[a, s], p.visits[a, s], p.reward_sums[a, s], rng)
 
 
 @kernel(inline=True)

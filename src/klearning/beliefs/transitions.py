@@ -2,22 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
-from klearning.arrays.rows import (
-    Rows,
-    copy_rows,
-    dense_block,
-    empty_rows,
-    rows_from_layers,
-    transition_rows,
-)
-from klearning.arrays.types import Ints
+from klearning.arrays.rows import Rows, checked_blocks, copy_rows, dense_block, empty_rows
+from klearning.beliefs.tables import Tables
 from klearning.models.mdp import MDP
+
+
+class Transitions(NamedTuple):
+    """A transition prior in arrays: rows, the mass spread over whole layers, Σα of a row, learns or not."""
+
+    rows: Rows
+    even_mass: float
+    total: float
+    learns: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,28 +36,15 @@ class Dirichlet:
     def __post_init__(self) -> None:
         checks.number("mass", self.mass, 0.0, above=True)
 
-    def begin(self, layers: Ints, actions: int) -> "Transitions":
+    def begin(self, tables: Tables, actions: int) -> Transitions:
         if self.support is None:
-            return Transitions(empty_rows(layers, actions), self.mass, self.mass, True)
-        if isinstance(self.support, MDP):
-            rows = _rows_of("support", self.support, layers, actions)
-        else:
-            widths = np.diff(layers)
-            blocks = [
-                (checks.counts(f"support[{l}]", b, (int(widths[l]), actions, int(widths[l + 1]))) > 0).astype(float)
-                for l, b in enumerate(checks.layered("support", self.support, len(widths) - 1))
-            ]
-            rows = rows_from_layers(layers, actions, blocks)
-        inside = rows.length[:, : layers[-2]]
+            return Transitions(empty_rows(actions, tables.height), self.mass, self.mass, True)
+        rows = _rows_of("support", self.support, tables, actions, checks.counts)
+        inside = rows.length[:, : tables.steps[-1].high] if tables.steps else rows.length[:, :0]
         if inside.size and inside.min() == 0:
             a, s = np.argwhere(inside == 0)[0]
             raise ValueError(f"support of state {s}, action {a} is empty: name at least one next state")
-        length = rows.length.ravel()
-        first = np.cumsum(length) - length
-        entry = np.repeat(rows.start.ravel() - first, length) + np.arange(length.sum())
-        row = np.repeat(np.arange(length.size), length)
-        possible = rows.weight[entry] > 0.0
-        rows.weight[entry] = np.where(possible, self.mass / np.bincount(row, possible, length.size)[row], 0.0)
+        _spread(self.mass, rows)
         return Transitions(rows, 0.0, self.mass, True)
 
 
@@ -65,50 +54,33 @@ class Known:
 
     transitions: Sequence[ArrayLike] | MDP
 
-    def begin(self, layers: Ints, actions: int) -> "Transitions":
-        if isinstance(self.transitions, MDP):
-            rows = _rows_of("transitions", self.transitions, layers, actions)
-        else:
-            rows = transition_rows("transitions", self.transitions, layers, actions)
+    def begin(self, tables: Tables, actions: int) -> Transitions:
+        rows = _rows_of("transitions", self.transitions, tables, actions, checks.distributions)
         return Transitions(rows, 0.0, 1.0, False)
 
 
-def _rows_of(name: str, mdp: MDP, layers: Ints, actions: int) -> Rows:
-    if mdp.actions != actions or not np.array_equal(mdp.layers, layers):
-        raise ValueError(f"{name}={mdp!r} has other layers or actions than the world: give one of the same shape")
-    return copy_rows(mdp.rows)
-
-
-class Transitions(NamedTuple):
-    """A transition prior in arrays: rows, the mass spread over whole layers, Σα of a row, learns or not."""
-
-    rows: Rows
-    even_mass: float
-    total: float
-    learns: bool
-
-
-def begin_transitions(prior: Dirichlet | Known, stationary: bool, layers: Ints, actions: int) -> Transitions:
-    """The transition prior in arrays. One table for all layers is built as the first of two layers."""
-    if not stationary:
-        return prior.begin(layers, actions)
-    begun = _of_one_step(prior, int(layers[1])).begin(np.arange(3) * layers[1], actions)
-    return begun._replace(rows=shared_rows(begun.rows))
-
-
-def _of_one_step(prior: Dirichlet | Known, width: int) -> Dirichlet | Known:
-    """A prior that names an MDP, by what that does in its first step; lists hold one array anyway."""
-    given = prior.support if isinstance(prior, Dirichlet) else prior.transitions
+def _rows_of(field: str, given: Sequence[ArrayLike] | MDP, tables: Tables, actions: int, check: Any) -> Rows:
+    """Rows of arrays, one per table, or of an MDP: where layers share a table, of what it does in its first step."""
     if not isinstance(given, MDP):
-        return prior
-    if given.horizon < 2 or given.widths != [width] * given.horizon:
-        raise ValueError(f"{given!r} has other states than {width} in every layer: give one array (S, A, S) in a list")
-    block = dense_block(given.rows, 0, width, width, 2 * width)
-    return Dirichlet(prior.mass, [block]) if isinstance(prior, Dirichlet) else Known([block])
+        return tables.to_rows(checked_blocks(field, given, tables.steps, actions, check), actions)
+    if tables.shared:
+        width = tables.height
+        if given.horizon < 2 or given.widths != [width] * given.horizon or given.actions != actions:
+            raise ValueError(
+                f"{field}={given!r} has other states than {width} in every layer, or other actions: "
+                "give one array (S, A, S) in a list"
+            )
+        return tables.to_rows([dense_block(given.rows, 0, width, width, 2 * width)], actions)
+    if given.actions != actions or not np.array_equal(given.layers, tables.layers):
+        raise ValueError(f"{field}={given!r} has other layers or actions than the world: give one of the same shape")
+    return copy_rows(given.rows)
 
 
-def shared_rows(rows: Rows) -> Rows:
-    """The rows of the first of two equal layers, with successors numbered as its own states."""
-    width = rows.start.shape[1] // 2
-    start, length, room = (np.ascontiguousarray(x[:, :width]) for x in rows[:3])
-    return Rows(start, length, room, np.maximum(rows.succ - width, 0), rows.weight, rows.used)
+def _spread(mass: float, rows: Rows) -> None:
+    """Spread ``mass`` evenly over what is possible in each row."""
+    length = rows.length.ravel()
+    first = np.cumsum(length) - length
+    entry = np.repeat(rows.start.ravel() - first, length) + np.arange(length.sum())
+    row = np.repeat(np.arange(length.size), length)
+    possible = rows.weight[entry] > 0.0
+    rows.weight[entry] = np.where(possible, mass / np.bincount(row, possible, length.size)[row], 0.0)

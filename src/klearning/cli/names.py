@@ -11,19 +11,11 @@ from klearning.agents import AGENTS
 from klearning.cli.options import PRIOR_OPTIONS, option_names
 from klearning.worlds import WORLDS
 
-# words that options take besides numbers
+# words that options of worlds and priors take besides numbers; an agent has `choices` of its own
 VALUES: dict[str, tuple[str, ...]] = {
-    "temperature": ("optimal", "schedule"),
     "noise": ("bernoulli",),
     "reward": ("gaussian", "beta"),
     "stationary": ("yes", "no"),
-}
-AGENT_VALUES: dict[str, dict[str, tuple[str, ...]]] = {
-    "KLearning": {"bonus": ("reward", "sharp", "paper")},
-    "UCBVI": {"bonus": ("hoeffding", "bernstein")},
-    "OptimisticQLearning": {"bonus": ("hoeffding", "bernstein"), "step": ("falling",)},
-    "SoftQLearning": {"form": ("td", "model"), "step": ("falling",)},
-    "QLearning": {"step": ("falling",)},
 }
 
 
@@ -50,7 +42,8 @@ class Pair(click.ParamType):  # type: ignore[type-arg]  # generic since Click 8.
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         name, equals, value = incomplete.partition("=")
         if equals:
-            words = {**VALUES, **AGENT_VALUES.get(typed(ctx, "agent") or "KLearning", {})}.get(name, ())
+            agent = AGENTS.get(typed(ctx, "agent") or "KLearning")
+            words = {**VALUES, **getattr(agent, "choices", {})}.get(name, ())
             return [CompletionItem(f"{name}={word}") for word in words if word.startswith(value)]
         return [CompletionItem(f"{known}=") for known in self.names(ctx) if known.startswith(name)]
 

@@ -30,7 +30,7 @@ from klearning.experiments.sweep import sweep as sweep_specs
 def sweep(file: Path, store_path: Path, timeout: float, threads: int | None, as_json: bool) -> None:
     """Run every spec of a sweep FILE (TOML) that the store does not have.
 
-    What was interrupted goes on where it was. Exit code 1 where a run failed; docs/experiments.md shows a FILE.
+    What was interrupted goes on where it was. Exit code 1 where a run failed; docs/howto/big_sweeps.md shows a FILE.
     """
     specs = sweep_from_toml(file)
     result = run_sweep(specs, Store(store_path), timeout, threads)

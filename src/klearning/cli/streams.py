@@ -5,6 +5,7 @@ import io
 import os
 import sys
 import warnings
+from pathlib import Path
 from typing import TextIO
 
 # how signs of ours are written where the encoding has none of them; any other is a question mark
@@ -24,8 +25,10 @@ def spell_out(error: UnicodeError) -> tuple[str, int]:
 
 
 def prepare_streams() -> None:
-    """No sign is an error, and a warning is a line like any other of ours."""
+    """No sign is an error, a closed stream takes what nobody reads, and a warning is a line like any other of ours."""
     codecs.register_error("spell_out", spell_out)
+    nowhere = Path(os.devnull).open("w")  # noqa: SIM115, open to the end
+    sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="spell_out")

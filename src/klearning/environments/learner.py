@@ -12,7 +12,7 @@ is learnt from.
 
 import warnings
 from dataclasses import asdict
-from math import isfinite, sqrt
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +23,18 @@ from klearning.agents import AGENTS
 from klearning.arrays import checks
 from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.interrupts import uninterrupted
+from klearning.arrays.trees import leaf_names, put_together_by_name, take_apart, widen
 from klearning.arrays.types import Arrays, Floats
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode
-from klearning.beliefs.rewards import Beta
 from klearning.environments.numbering import Numbering
 from klearning.storage.codec import prior_arrays, prior_from_json, prior_to_json, space_from_json, space_to_json
 from klearning.storage.learner_file import read_archive, write_archive
-from klearning.storage.trees import leaf_names, put_together_by_name, take_apart, widen
 from klearning.trials.agent import Stepwise
 from klearning.trials.streams import streams
 from klearning.trials.task import Streams, draw_action
 
 END = 0  # the state of every layer in which an episode is over
-
-
-FAR = 6.0  # a reward this many standard deviations from a Gaussian prior's mean is worth a warning
 
 
 WAYS = ("greedy", "soft")
@@ -113,7 +109,7 @@ class Learner:
         self._uniforms: list[float] = []
         self._best: Floats | None = None
         self._before: Any = None  # the episode: what `abandon_episode` goes back to
-        self._check_reward = self._check_coin if isinstance(self.prior.reward, Beta) else self._check_gaussian
+        self._doubt = self.prior.reward.doubt  # looked up once, not at every step
 
     @property
     def policy(self) -> Floats:
@@ -199,7 +195,10 @@ class Learner:
             raise ValueError(f"reward={reward!r} of step {l} is not a number: give a float") from None
         if not isfinite(r):
             raise ValueError(f"reward={reward!r} of step {l} is not finite: fix the simulator, or clip its rewards")
-        self._check_reward(r)
+        doubt = self._doubt(r)
+        if doubt is not None and not self._warned:
+            self._warned = True
+            warnings.warn(doubt, PriorWarning, stacklevel=2)
         a = None if action is None else self.actions.number(action)
         s = END if terminated else self.observations.number(observation) + 1
         self._rewards[l] = r
@@ -276,24 +275,6 @@ class Learner:
                 self._best = self.agent.exploit(self.memory)
             a = int(self._best[:, s].argmax())
         return self.actions.point(a)
-
-    def _check_coin(self, r: float) -> None:
-        if not 0.0 <= r <= 1.0:
-            raise ValueError(
-                f"reward={r!r} is outside [0, 1], the range of the prior {self.prior.reward}: "
-                "scale the rewards, or use a Gaussian prior"
-            )
-
-    def _check_gaussian(self, r: float) -> None:
-        g: Any = self.prior.reward
-        if abs(r - g.mean) > FAR * sqrt(g.sd**2 + g.noise**2) and not self._warned:
-            self._warned = True
-            warnings.warn(
-                f"reward={r!r} is more than {FAR:g} standard deviations from the mean of the prior {g}: "
-                "give a prior with a larger sd, or scale the rewards",
-                PriorWarning,
-                stacklevel=3,
-            )
 
     def _misuse(self, called: str) -> str:
         if self._waiting:

@@ -204,7 +204,7 @@ def _one(batch: Batch, seed: int, stop: list[bool]) -> Arrays:
     spec = batch.run_of(seed)
     world, agent, N = build_world(spec), build_agent(spec), spec.episodes
     task = new_task(agent, world, N, seed, spec.evaluate_every)
-    memory = agent.begin(Belief.empty(batch.prior(world), world.widths, world.actions, world.initial, world.end))
+    memory = agent.begin(Belief.before(batch.prior(world), world))
     for first in range(0, N, EPISODES_A_CALL):
         if stop:
             break

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from klearning.arrays.trees import put_together, take_apart
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.experiments.spec import Spec, build_agent, build_prior, build_world
 from klearning.experiments.store import Store, StoreError
 from klearning.models.mdp import optimal
 from klearning.storage.files import arrays_from_bytes, arrays_to_bytes, checksum, write_whole
-from klearning.storage.trees import put_together, take_apart
 from klearning.trials import regret
 from klearning.trials.task import CHUNK_SECONDS, Task
 from klearning.trials.trial import new_task
@@ -62,7 +62,7 @@ def execute(
     """Run a spec to its end, from its checkpoint if there is one, and put the result into the store."""
     world, agent, began = build_world(spec), build_agent(spec), time.monotonic()
     task = new_task(agent, world, spec.episodes, spec.seed, spec.evaluate_every)
-    belief = Belief.empty(build_prior(spec), world.widths, world.actions, world.initial, world.end)
+    belief = Belief.before(build_prior(spec), world)
     memory, done = agent.begin(belief), 0
     pictures: list[Picture] = []
     path = store.checkpoint(spec.name)

@@ -23,13 +23,20 @@ class Interval(NamedTuple):
 
 
 def mean_interval(x: Floats, level: float = 0.95, seed: int = 0) -> Interval:
-    """The mean of x with a bootstrap-t interval, which follows skewness where Student's t does not."""
+    """The mean of x with a bootstrap-t interval, which follows skewness where Student's t does not.
+
+    Where more than half of the values are one and the same, the few others decide both mean and spread of a resample,
+    and the interval is wild unless there are at least `FEWEST` of them: below that there is none.
+    """
     n, mean = len(x), float(np.mean(x))
     spread = float(np.std(x, ddof=1)) if n > 1 else np.nan
     if n < FEWEST or not np.isfinite(mean):
         return Interval(mean, np.nan, np.nan)
-    if spread == 0.0:
+    apart = n - int(np.unique(x, return_counts=True)[1].max())  # from the commonest value
+    if apart == 0:
         return Interval(mean, mean, mean)
+    if apart < min(FEWEST, n / 2):
+        return Interval(mean, np.nan, np.nan)
     draws = x[np.random.default_rng(seed).integers(0, n, (RESAMPLES, n))]
     spreads = draws.std(axis=1, ddof=1)
     usable = spreads > 0.0

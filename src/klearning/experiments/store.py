@@ -18,10 +18,7 @@ import os
 import platform
 import re
 import shutil
-import sqlite3
-import time
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,13 +27,21 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from klearning.experiments.index import Index
 from klearning.experiments.spec import Spec, spec_from_json
-from klearning.storage.files import arrays_from_bytes, arrays_to_bytes, checksum, flush_folder, write_whole
+from klearning.storage.files import (
+    arrays_from_bytes,
+    arrays_to_bytes,
+    checksum,
+    flush_folder,
+    is_abandoned,
+    unfinished_path,
+    write_whole,
+)
 from klearning.trials import regret
 from klearning.version import __version__
 
 ARRAYS = ("optimal_value", "values", "returns", "hits")  # what every run has
-BUSY_SECONDS = 30.0
 COLUMNS = ("name", "protocol", "world", "agent", "seed", "episodes", "ran", "first_hit", "solved", "regret")
 
 
@@ -74,20 +79,32 @@ class Record:
         return regret.cumulative_regret(self.optimal_value, self.arrays["values"])
 
     def row(self) -> dict[str, Any]:
-        """What the index holds of it."""
-        spec = self.spec
-        return {
-            "name": spec.name,
-            "protocol": spec.protocol,
-            "world": json.dumps(spec.world, sort_keys=True),
-            "agent": json.dumps(spec.agent, sort_keys=True),
-            "seed": spec.seed,
-            "episodes": spec.episodes,
-            "ran": self.ran,
-            "first_hit": None if np.isnan(self.first_hit) else self.first_hit,
-            "solved": None if np.isnan(self.solved) else self.solved,
-            "regret": float(self.regret[-1]),
-        }
+        """What is listed of it."""
+        return row_of(self.spec, facts(self.arrays))
+
+
+def facts(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """What a list says of a finished run, besides its spec."""
+    hits, values, best = arrays["hits"], arrays["values"], float(arrays["optimal_value"])
+    first, solved = float(regret.first_hit(hits)), float(regret.time_to_solve(hits))
+    return {
+        "ran": len(hits),
+        "first_hit": None if np.isnan(first) else first,
+        "solved": None if np.isnan(solved) else solved,
+        "regret": float(regret.cumulative_regret(best, values)[-1]),
+    }
+
+
+def row_of(spec: Spec, of_run: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": spec.name,
+        "protocol": spec.protocol,
+        "world": json.dumps(spec.world, sort_keys=True),
+        "agent": json.dumps(spec.agent, sort_keys=True),
+        "seed": spec.seed,
+        "episodes": spec.episodes,
+        **{key: of_run[key] for key in ("ran", "first_hit", "solved", "regret")},
+    }
 
 
 class Store:
@@ -95,6 +112,7 @@ class Store:
 
     def __init__(self, path: Path | str, create: bool = True) -> None:
         self.path = Path(path)
+        self._index = Index(self.path / "index.sqlite")
         try:
             if create:
                 for folder in ("runs", "checkpoints"):
@@ -116,15 +134,16 @@ class Store:
     def put(self, spec: Spec, arrays: dict[str, NDArray[Any]]) -> None:
         """Keep a finished run; where it is there already, nothing changes."""
         final = self.folder(spec.name)
-        unfinished = self.path / "runs" / f".{spec.name}.{os.getpid()}.{os.urandom(4).hex()}"
+        unfinished = unfinished_path(self.path / "runs" / spec.name)
         data = arrays_to_bytes(arrays)
         try:
             unfinished.mkdir()
             write_whole(unfinished / "spec.json", (spec.canonical + "\n").encode())
             write_whole(unfinished / "arrays.npz", data)
-            meta = json.dumps(provenance(data), sort_keys=True, indent=1) + "\n"
-            write_whole(unfinished / "meta.json", meta.encode())
-            final.parent.mkdir(exist_ok=True)
+            write_whole(unfinished / "meta.json", page({**provenance(data), "facts": facts(arrays)}))
+            if not final.parent.is_dir():
+                final.parent.mkdir(exist_ok=True)
+                flush_folder(final.parent.parent)
             if not final.is_dir():
                 unfinished.rename(final)
                 flush_folder(final.parent)
@@ -144,19 +163,27 @@ class Store:
     def read(self, folder: Path) -> Record:
         """Read and check one run; ValueError, with the reason, where anything is off."""
         try:
-            spec = spec_from_json((folder / "spec.json").read_text())
-            data = (folder / "arrays.npz").read_bytes()
-            meta = json.loads((folder / "meta.json").read_text())
-            if spec.name != folder.name:
-                raise ValueError("its spec has another name")
+            spec = _spec_of(folder)
+            data, meta = (folder / "arrays.npz").read_bytes(), _page(folder / "meta.json")
             if checksum(data) != meta["arrays_sha256"]:
                 raise ValueError("its arrays have another checksum")
             arrays = arrays_from_bytes(data)
-            if missing := [name for name in ARRAYS if name not in arrays]:
-                raise ValueError(f"it has no array {missing[0]!r}")
+            _check_arrays(spec, arrays)
+            if "facts" in meta and meta["facts"] != facts(arrays):
+                raise ValueError("its page says other things than its arrays")
             return Record(spec, arrays)
         except (OSError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"run {folder.name[:12]} in {self.path} is broken: {error}") from None
+
+    def is_sound(self, spec: Spec) -> bool:
+        """Whether a run is there and its files are those that were written; cheaper than to read it."""
+        folder = self.folder(spec.name)
+        try:
+            meta = _page(folder / "meta.json")
+            whole = (folder / "spec.json").read_text() == spec.canonical + "\n"
+            return whole and bool(checksum((folder / "arrays.npz").read_bytes()) == meta["arrays_sha256"])
+        except (OSError, KeyError, TypeError, ValueError, RecursionError):
+            return False
 
     def folders(self) -> Iterator[Path]:
         """The folders of all runs, in order of their names."""
@@ -182,17 +209,26 @@ class Store:
                 continue
 
     def verify(self) -> list[str]:
-        """Read everything; set aside what is broken or foreign, and say what."""
-        said = []
+        """Read everything: runs, batches, the index. Set aside what is broken or foreign, and say what."""
+        complaints, rows = [], {}
         for path, ours in list(self._entries()):
             try:
                 if not ours:
                     raise ValueError(f"{path.name} in {self.path} is no run of ours")
-                self.read(path)
+                rows[path.name] = self.read(path).row()
             except ValueError as error:
-                said.append(f"{error}; set aside")
+                complaints.append(f"{error}; set aside")
                 self.set_aside(path)
-        return said
+        for path in sorted((self.path / "batches").glob("*.json")):
+            try:
+                if checksum(path.with_suffix(".npz").read_bytes()) != _page(path)["arrays_sha256"]:
+                    raise ValueError("its arrays have another checksum")
+            except (OSError, KeyError, TypeError, ValueError, RecursionError) as error:
+                complaints.append(f"batch {path.stem[:12]} in {self.path} is broken: {error}; set aside")
+                self.set_aside(path)
+        if self._index.rebuild(rows):
+            complaints.append(f"the index of {self.path} differed from the runs; made anew")
+        return complaints
 
     def set_aside(self, path: Path) -> None:
         shelf = self.path / "set-aside"
@@ -200,55 +236,31 @@ class Store:
         path.rename(shelf / f"{path.name}.{os.urandom(4).hex()}")
 
     def gc(self) -> list[str]:
-        """Remove what nothing will use: unfinished writes, checkpoints of finished runs, what was set aside."""
-        leftovers = [path for path in (self.path / "runs").iterdir() if path.name.startswith(".")]
-        leftovers += [path for path in (self.path / "checkpoints").iterdir() if path.name.startswith(".")]
+        """Remove what nothing will use: abandoned writes, checkpoints of finished runs, what was set aside."""
+        folders = [self.path / name for name in ("runs", "checkpoints", "batches")]
+        leftovers = [path for folder in folders if folder.is_dir() for path in folder.iterdir() if is_abandoned(path)]
         leftovers += [path for path in (self.path / "checkpoints").glob("*.npz") if self.folder(path.stem).is_dir()]
         shelf = self.path / "set-aside"
         leftovers += list(shelf.iterdir()) if shelf.is_dir() else []
         for path in leftovers:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
         return [str(path.relative_to(self.path)) for path in leftovers]
 
     def rows(self) -> list[dict[str, Any]]:
-        """The index, brought up to date with the folders, in order of protocol, world, agent and seed.
+        """What is listed of every sound run, in order of protocol, world, agent and seed."""
+        there = {folder.name: folder for folder in self.folders()}
+        listed = self._index.rows(there, lambda name: self._row(there[name]))
+        return sorted(listed.values(), key=lambda row: (row["protocol"], row["world"], row["agent"], row["seed"]))
 
-        A broken index is set aside and made again; one that another process is writing is waited for.
-        """
-        deadline = time.monotonic() + BUSY_SECONDS
-        rebuilt = False
-        while True:
-            try:
-                return self._indexed_rows()
-            except sqlite3.DatabaseError as error:
-                busy = getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-                if rebuilt or (busy and time.monotonic() > deadline):
-                    raise StoreError(f"cannot use the index of the store {self.path}: {error}") from None
-                if busy:
-                    time.sleep(0.05)
-                    continue
-            rebuilt = True
-            for path in self.path.glob("index.sqlite*"):
-                self.set_aside(path)
-
-    def _indexed_rows(self) -> list[dict[str, Any]]:
-        with closing(sqlite3.connect(self.path / "index.sqlite", timeout=BUSY_SECONDS)) as connection:
-            connection.execute("PRAGMA journal_mode=WAL")
-            columns = ", ".join(COLUMNS)
-            connection.execute(f"CREATE TABLE IF NOT EXISTS runs ({columns}, PRIMARY KEY (name))")
-            have = {name for (name,) in connection.execute("SELECT name FROM runs")}
-            there = {folder.name: folder for folder in self.folders()}
-            marks = ", ".join("?" * len(COLUMNS))
-            with connection:
-                connection.executemany("DELETE FROM runs WHERE name = ?", [(name,) for name in have - set(there)])
-                for name in sorted(set(there) - have):
-                    try:
-                        row = self.read(there[name]).row()
-                    except ValueError:
-                        continue
-                    connection.execute(f"INSERT OR REPLACE INTO runs ({columns}) VALUES ({marks})", [*row.values()])
-            query = f"SELECT {columns} FROM runs ORDER BY protocol, world, agent, seed"
-            return [dict(zip(COLUMNS, row, strict=True)) for row in connection.execute(query)]
+    def _row(self, folder: Path) -> dict[str, Any] | None:
+        """What is listed of a run; None if it is broken. Its arrays are unpacked only if its page has no facts."""
+        try:
+            spec, meta = _spec_of(folder), _page(folder / "meta.json")
+            if "facts" not in meta:
+                return self.read(folder).row()
+            return row_of(spec, meta["facts"]) if self.is_sound(spec) else None
+        except (OSError, KeyError, TypeError, ValueError, RecursionError):
+            return None
 
     def export(self, path: Path) -> int:
         """Write the index as .csv or .parquet; returns the number of rows."""
@@ -269,6 +281,47 @@ class Store:
         else:
             raise ValueError(f"path={str(path)!r} is neither .csv nor .parquet: give one of these endings")
         return len(rows)
+
+
+def page(content: dict[str, Any]) -> bytes:
+    """A page as it is written: JSON that carries its own checksum."""
+    plain = json.dumps(content, sort_keys=True)
+    whole = {**content, "page_sha256": checksum(plain.encode())}
+    return (json.dumps(whole, sort_keys=True, indent=1) + "\n").encode()
+
+
+def _page(path: Path) -> dict[str, Any]:
+    """Read a page; ValueError where it is damaged. Pages of before had no checksum of their own."""
+    content = json.loads(path.read_text())
+    if not isinstance(content, dict):
+        raise ValueError(f"{path.name} is no page")
+    digest = content.pop("page_sha256", None)
+    if digest is not None and digest != checksum(json.dumps(content, sort_keys=True).encode()):
+        raise ValueError(f"{path.name} has another checksum")
+    return content
+
+
+def _spec_of(folder: Path) -> Spec:
+    spec = spec_from_json((folder / "spec.json").read_text())
+    if spec.name != folder.name:
+        raise ValueError("its spec has another name")
+    return spec
+
+
+def _check_arrays(spec: Spec, arrays: dict[str, NDArray[Any]]) -> None:
+    """Names, kinds and shapes of what every run has."""
+    if missing := [name for name in ARRAYS if name not in arrays]:
+        raise ValueError(f"it has no array {missing[0]!r}")
+    length = len(arrays["hits"]) if arrays["hits"].ndim == 1 else -1
+    if (
+        arrays["optimal_value"].shape != ()
+        or arrays["optimal_value"].dtype.kind != "f"
+        or not 0 < length <= spec.episodes
+    ):
+        raise ValueError("its arrays are not those of a run")
+    for name, kind in (("values", "f"), ("returns", "f"), ("hits", "b")):
+        if arrays[name].shape != (length,) or arrays[name].dtype.kind != kind:
+            raise ValueError(f"its {name} are not one per episode")
 
 
 def provenance(data: bytes) -> dict[str, Any]:

@@ -10,13 +10,16 @@ from numpy.typing import ArrayLike
 from klearning.arrays import checks
 from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.layers import by_layer, from_layers, offsets
+from klearning.arrays.row_checks import check_probabilities, check_rows
 from klearning.arrays.rows import (
     Entries,
     Rows,
+    checked_blocks,
     dense_entries,
+    rows_from_blocks,
     rows_to_layers,
+    steps_between,
     tiled_rows,
-    transition_rows,
 )
 from klearning.arrays.types import Floats, Ints, Layers
 from klearning.models.sweeps import Model, all_action_values, greedy, hard_sweep, occupancy_sweep, policy_sweep
@@ -28,8 +31,9 @@ class MDP:
     """A finite-horizon MDP.
 
     ``noise`` is the standard deviation of Gaussian reward noise, or ``"bernoulli"`` where a reward is
-    a coin flip. ``goal`` names the (state, action) that counts as reaching the goal, where there is one, and ``end``
-    the state of every layer, counted from its first, in which an episode is over: agents know that it pays nothing.
+    a coin flip. ``goal`` names the (state, action) that counts as reaching the goal, where there is one: the state
+    numbered through all layers, so that the first of the last layer is ``mdp.layers[-2]``. ``end`` is the state of
+    every layer, counted from its first, in which an episode is over: agents know that it pays nothing.
     """
 
     layers: Ints
@@ -40,6 +44,26 @@ class MDP:
     goal: tuple[int, int] | None = None
     name: str = "mdp"
     end: int | None = None
+
+    def __post_init__(self) -> None:
+        """What the kernels trust: they check no index."""
+        cuts = self.layers
+        if not isinstance(cuts, np.ndarray) or cuts.dtype != np.int64 or cuts.ndim != 1 or len(cuts) < 2:
+            raise ValueError(f"layers={cuts!r} is no array of offsets: give 0 and, for every layer, where it ends")
+        if cuts[0] != 0 or (np.diff(cuts) < 1).any():
+            raise ValueError(f"layers={cuts.tolist()} does not rise from 0: every layer needs a state")
+        checks.array("reward", self.reward, (None, self.states))
+        if self.actions == 0:
+            raise ValueError("reward has no actions: give at least one")
+        checks.distributions("initial", self.initial, (int(cuts[1]),))
+        widths = np.diff(cuts)
+        low, high = (np.repeat(np.append(ends, cuts[-1]), widths) for ends in (cuts[1:-1], cuts[2:]))
+        check_rows("rows", self.rows, (self.actions, self.states), low, high)
+        check_probabilities("rows", self.rows, (high > low).astype(float))
+        _check_noise(self.noise, self.reward)
+        _check_goal(self.goal, self.reward)
+        if self.end is not None and checks.whole("end", self.end, 0) >= widths.min():
+            raise ValueError(f"end={self.end} is no state of every layer: give a number below {widths.min()}")
 
     @classmethod
     def from_layers(
@@ -62,7 +86,9 @@ class MDP:
         if actions == 0 or 0 in widths:
             raise ValueError("rewards has a layer without states or actions: every layer needs at least one of each")
         layers = offsets(widths)
-        rows = transition_rows("transitions", transitions, layers, actions)
+        steps = steps_between(layers)
+        checked = checked_blocks("transitions", transitions, steps, actions, checks.distributions)
+        rows = rows_from_blocks(actions, int(layers[-1]), steps, checked)
         start = checks.distributions("initial", initial, (widths[0],))
         reward = np.ascontiguousarray(np.concatenate(blocks).T)
         return cls(layers, reward, rows, start, _check_noise(noise, reward), _check_goal(goal, reward), name)
@@ -167,7 +193,7 @@ class MDP:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Exact values of a policy: ``value`` is E_ρ V_1, the rest one array a layer."""
+    """Exact values of a policy: ``value`` is E_ρ V_1, the rest one array per layer."""
 
     value: float
     values: Layers

@@ -6,13 +6,14 @@ import numpy as np
 
 from klearning.arrays.compiled import index, kernel
 from klearning.arrays.elementary import exp_negative, log1p_unit
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 from klearning.models.sweeps import Model, at_start
-from klearning.optimism.unseen_mass import Unseen, no_price
 
 LANES = 8  # states are folded this many at a time: layers begin at multiples of it
 
 
+@marked(scratch=True)
 class Soft(NamedTuple):
     """What one optimistic sweep leaves behind. Layer l is at ``at[l] : at[l+1]``, padded to whole lanes."""
 
@@ -26,17 +27,16 @@ class Soft(NamedTuple):
     H_a: Floats
     C_a: Floats
     D_a: Floats
-    unseen: Unseen  # the price of unknown transitions, for `split.sweep`
 
 
-def soft_arrays(layers: Ints, actions: int, unseen: Unseen | None = None) -> Soft:
+def soft_arrays(layers: Ints, actions: int) -> Soft:
     lanes = -(-np.diff(layers) // LANES) * LANES
     at = np.concatenate([[0], np.cumsum(lanes)])
     size, width = int(at[-1]), int(lanes.max())
     V, H, C, D = np.zeros((4, size))
     K_a, H_a, C_a, D_a = np.zeros((4, width))
     share = np.zeros((actions, size))
-    return Soft(at, V, H, C, D, share, K_a, H_a, C_a, D_a, no_price() if unseen is None else unseen)
+    return Soft(at, V, H, C, D, share, K_a, H_a, C_a, D_a)
 
 
 @kernel

@@ -6,7 +6,7 @@ over the next layer, so that
 
     Σ_s' P(s'|s,a) V(s')  =  scale(s,a) · (mass · mean of V over layer l+1  +  Σ_seen weight(s') V(s'))
 
-costs one mean a layer and one term a distinct transition, never |S_l|·A·|S_{l+1}|.
+costs one mean per layer and one term per distinct transition, never |S_l|·A·|S_{l+1}|.
 
 Values, policies and bonuses have a column for every state of every layer. Rewards, transitions and counts have one for
 every row of the model's tables, which is the same where each layer has rows of its own; where the world does not
@@ -39,6 +39,12 @@ class Model(NamedTuple):
 def shared(model: Model) -> bool:
     """Whether all layers share one table."""
     return model.table[-1] == 0
+
+
+@kernel(inline=True)
+def row_of(model: Model, l: int, s: int) -> int:
+    """Where the tables hold state s of layer l."""
+    return s - model.layers[l] + model.table[l]
 
 
 @kernel(inline=True)

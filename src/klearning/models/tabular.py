@@ -73,7 +73,7 @@ def read_name(env: Any) -> str:
 
 
 def _outcomes(P: Any) -> list[list[Any]]:
-    """P as lists, whether it came as dicts or lists: one list of outcomes an action, one list of those a state."""
+    """P as lists, whether it came as dicts or lists: one list of outcomes per action, one list of those per state."""
     try:
         rows = [[[tuple(o) for o in P[s][a]] for a in range(len(P[s]))] for s in range(len(P))]
     except (KeyError, TypeError, IndexError):
@@ -127,5 +127,5 @@ def _start(bare: Any, initial: ArrayLike | None, states: int) -> Floats:
     if initial is None:
         initial = getattr(bare, "initial_state_distrib", None)
     if initial is None:
-        raise ValueError(f"{bare!r} has no initial_state_distrib: give initial=, one probability a state")
+        raise ValueError(f"{bare!r} has no initial_state_distrib: give initial=, one probability per state")
     return checks.distributions("initial", initial, (states,))

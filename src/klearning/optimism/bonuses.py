@@ -1,16 +1,13 @@
-"""c(s,a): half the epistemic variance proxy of a state and action, in four versions.
+"""The table of bonuses, and c(s,a): half the epistemic variance proxy of a state and action.
 
-| name     | c(s,a)                                         | standing                                    |
-|----------|------------------------------------------------|---------------------------------------------|
-| `paper`  | (σ² + (L−l)²) / (2 (n∨1))                      | e-bellmanop as printed                      |
-| `sharp`  | ½ [Var(μ|data) + ρ_l² / (4 (α0 + n + 1))]      | an upper bound; ρ_l bounds the span of V*   |
-| `reward` | ½ Var(μ|data)                                  | exact when P is known, else a heuristic     |
-| `split`  | ½ Var(μ|data)                                  | an upper bound; the sweep prices P itself   |
-
-All that distinguishes the first three is this array: the sweep adds c/τ and knows nothing else. `split` has the c of
-`reward`, and a sweep that puts a bound on the certainty equivalent of P·V in the place of P̄V (split.py).
+A bonus is one row of `BONUSES`, a record of facts. What may be asked for, what the command line completes, what the
+schedule and the cone program refuse and the table of docs/reference/theory.md are all read from it; what is proved is decided in
+proof.py. A bonus is its array c: the sweep adds c/τ and knows nothing else. One that prices transitions has a sweep of
+its own besides, with a bound on the certainty equivalent of P·V in the place of P̄V (price.py).
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -21,42 +18,99 @@ from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode, Posterior
 from klearning.models.sweeps import shared
-from klearning.optimism.unseen_mass import Unseen, no_price, price
-
-PAPER, SHARP, REWARD, SPLIT = range(4)
 
 
-BONUSES = {"paper": PAPER, "sharp": SHARP, "reward": REWARD, "split": SPLIT}
-
-
-class Bonus(NamedTuple):
-    """A version of c, and by layer the squared span that its transition part is worth."""
+class BonusNumbers(NamedTuple):
+    """A bonus as the kernels read it: its row in the table, and per layer the squared span of the next one's values."""
 
     version: int
     spread: Floats
 
 
-def bonus_for(belief: Belief, name: str) -> Bonus:
-    version = BONUSES[checks.choice("bonus", name, BONUSES)]
-    left = np.arange(belief.horizon - 1, -1, -1.0)
-    spans = 0.0 * left
-    if version == PAPER:
-        spans = left
-    elif version == SHARP and belief.transitions.learns:
-        spans = belief.prior.spans(belief.horizon)
-    return Bonus(version, spans**2)
+@dataclass(frozen=True)
+class Bonus:
+    """What there is to know about one bonus: a row of the table.
+
+    ``spans`` says, for a belief, how far apart the values of the next layer count as being, per layer. ``fill`` writes
+    c, (A, S), for a posterior; the rows of this file leave it to the kernel `half_variance`, and are faster for it.
+    """
+
+    name: str
+    c: str  # the formula, for documents
+    meaning: str
+    proved: str  # of which beliefs `bound` is an upper bound by proof, in words; `proof.is_proved` decides
+    spans: Callable[[Belief], Floats]
+    prices: bool = False  # whether the sweep itself accounts for unknown transitions
+    schedule: bool = True  # whether the schedule of temperatures is for it
+    needs_span: bool = False
+    fill: Callable[[BonusNumbers, Posterior, Floats], None] | None = None
+
+    def numbers(self, belief: Belief) -> BonusNumbers:
+        return BonusNumbers(list(BONUSES).index(self.name), self.spans(belief) ** 2)
 
 
-def unseen_for(belief: Belief, bonus: Bonus, p: Posterior) -> Unseen:
-    """The price of unknown transitions: none, but for `split` where they are unknown."""
-    if bonus.version != SPLIT or not belief.transitions.learns:
-        return no_price()
-    span = np.full(belief.horizon, np.inf) if belief.prior.span is None else belief.prior.spans(belief.horizon)
-    return price(float(belief.transitions.even_mass), p.moves, span)
+def no_spans(belief: Belief) -> Floats:
+    return np.zeros(belief.horizon)
+
+
+def steps_left(belief: Belief) -> Floats:
+    """L − l."""
+    return np.arange(belief.horizon - 1, -1, -1.0)
+
+
+def stated_spans(belief: Belief) -> Floats:
+    """Those of the prior where transitions are unknown."""
+    return belief.prior.spans(belief.horizon) if belief.transitions.learns else no_spans(belief)
+
+
+BONUSES = {
+    bonus.name: bonus
+    for bonus in (
+        Bonus(
+            "paper", "(σ² + (L−l)²) / (2 (n∨1))",
+            "e-bellmanop as printed",
+            "where it is nowhere below a valid `sharp`: Beta rewards; with known transitions also Gaussian ones "
+            "where 2c is nowhere below Var(μ|data), as with sd ≤ noise",
+            steps_left,
+        ),
+        Bonus(
+            "sharp", "½ [Var(μ|data) + ρ_l² / (4 (α0 + n + 1))]",
+            "a linear form of a Dirichlet is dominated in convex order by a Beta of the same mean and mass; "
+            "ρ_l is the span of V*_{l+1}, L − l unless `Prior(span=…)` states another",
+            "where the span holds for certain: Beta rewards and no smaller span stated; or known transitions",
+            stated_spans, needs_span=True,
+        ),
+        Bonus(
+            "reward", "½ Var(μ|data)",
+            "doubt about rewards alone; the default, and the fastest",
+            "where transitions are known; a heuristic elsewhere",
+            no_spans,
+        ),
+        Bonus(
+            "split", "½ Var(μ|data)",
+            "a bound on the certainty equivalent of P·V_{l+1} stands in the place of P̄V_{l+1}, and needs no span",
+            "always; given a stated span, where that span holds for certain",
+            no_spans, prices=True, schedule=False,
+        ),
+    )
+}  # fmt: skip
+PAPER = list(BONUSES).index("paper")
+
+
+def bonus_named(name: str) -> Bonus:
+    return BONUSES[checks.choice("bonus", name, BONUSES)]
+
+
+def check_schedule(bonus: Bonus) -> None:
+    if not bonus.schedule:
+        raise ValueError(
+            f"temperature by the schedule with bonus={bonus.name!r}: "
+            "the schedule is for bonuses c/τ, use temperature='optimal'"
+        )
 
 
 @kernel(inline=True)
-def half_variance(bonus: Bonus, p: Posterior, l: int, a: int, s: int) -> float:
+def half_variance(bonus: BonusNumbers, p: Posterior, l: int, a: int, s: int) -> float:
     """c of row (a, s) of the tables, for layer l."""
     if bonus.version == PAPER:
         return 0.5 * (p.prior.noise + bonus.spread[l]) / max(p.visits[a, s], 1.0)
@@ -64,7 +118,7 @@ def half_variance(bonus: Bonus, p: Posterior, l: int, a: int, s: int) -> float:
 
 
 @kernel
-def fill(bonus: Bonus, p: Posterior, c: Floats) -> None:
+def fill(bonus: BonusNumbers, p: Posterior, c: Floats) -> None:
     """c everywhere."""
     layers, table = p.model.layers, p.model.table
     for l in range(layers.size - 1):
@@ -74,7 +128,7 @@ def fill(bonus: Bonus, p: Posterior, c: Floats) -> None:
 
 
 @kernel
-def refresh(bonus: Bonus, p: Posterior, episode: Episode, c: Floats) -> None:
+def refresh(bonus: BonusNumbers, p: Posterior, episode: Episode, c: Floats) -> None:
     """c where an episode has passed, in every layer that shares the row; elsewhere it is unchanged."""
     layers, table = p.model.layers, p.model.table
     for l in range(episode.actions.size):
@@ -85,7 +139,7 @@ def refresh(bonus: Bonus, p: Posterior, episode: Episode, c: Floats) -> None:
 
 
 @kernel
-def largest_numerator(bonus: Bonus, p: Posterior, c: Floats) -> float:
+def largest_numerator(bonus: BonusNumbers, p: Posterior, c: Floats) -> float:
     """B of the schedule: σ² + L² as printed, else the largest 2c·(n∨1)."""
     if bonus.version == PAPER:
         horizon = p.model.layers.size - 1
@@ -98,10 +152,3 @@ def largest_numerator(bonus: Bonus, p: Posterior, c: Floats) -> float:
                     n = p.visits[a, s - layers[l] + table[l]]
                     largest = max(largest, 2.0 * c[a, s] * max(n, 1.0))
     return largest
-
-
-def check_schedule(bonus: str) -> None:
-    if bonus == "split":
-        raise ValueError(
-            "temperature by the schedule with bonus='split': the schedule is for bonuses c/τ, use temperature='optimal'"
-        )

@@ -14,8 +14,9 @@ from klearning.arrays.layers import by_layer
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.models.sweeps import Model, occupancy_sweep
-from klearning.optimism.bonuses import bonus_for, fill
+from klearning.optimism.bonuses import BONUSES
 from klearning.optimism.plan import Plan, solve
+from klearning.optimism.program import Program, program
 
 SOLVERS = ("CLARABEL", "SCS", "ECOS", "MOSEK")
 
@@ -30,7 +31,7 @@ class ConeProgram(NamedTuple):
 
 
 def cone_program(model: Model, c: Floats) -> ConeProgram:
-    """State the program for a posterior-mean model; the even part of a row enters through one mean a layer."""
+    """State the program for a posterior-mean model; the even part of a row enters through one mean per layer."""
     try:
         import cvxpy as cp
     except ImportError:
@@ -85,23 +86,22 @@ def solve_cone(belief: Belief, bonus: str = "paper", solver: str = "CLARABEL") -
     Where a state cannot be reached the program leaves its values free; `solve` reports the smallest.
     """
     checks.choice("solver", solver, SOLVERS)
-    chosen = bonus_for(belief, checks.choice("bonus", bonus, ["paper", "sharp", "reward"]))
+    checks.choice("bonus", bonus, [name for name, facts in BONUSES.items() if not facts.prices])
     if belief.actions == 1:  # the infimum is at τ = ∞, which no solver attains
         return solve(belief, "optimal", bonus)
-    p = belief.posterior()
-    c = np.zeros((belief.actions, belief.states))
-    fill(chosen, p, c)
-    program = cone_program(p.model, c)
-    program.problem.solve(solver=solver)
-    if program.problem.status not in ("optimal", "optimal_inaccurate"):
-        raise RuntimeError(f"{solver} stopped with status {program.problem.status!r} on this belief")
-    return _read(belief, p.model, c, program)
+    ready = program(belief, bonus)
+    cone = cone_program(ready.model, ready.c)
+    cone.problem.solve(solver=solver)
+    if cone.problem.status not in ("optimal", "optimal_inaccurate"):
+        raise RuntimeError(f"{solver} stopped with status {cone.problem.status!r} on this belief")
+    return _read(ready, cone)
 
 
-def _read(belief: Belief, model: Model, c: Floats, program: ConeProgram) -> Plan:
-    tau = float(program.tau.value)
-    V = np.concatenate([v.value for v in program.V])
-    K = np.ascontiguousarray(np.concatenate([np.stack([k.value for k in layer], axis=1) for layer in program.K]).T)
+def _read(ready: Program, cone: ConeProgram) -> Plan:
+    belief, model, c = ready.belief, ready.model, ready.c
+    tau = float(cone.tau.value)
+    V = np.concatenate([v.value for v in cone.V])
+    K = np.ascontiguousarray(np.concatenate([np.stack([k.value for k in layer], axis=1) for layer in cone.K]).T)
     spread = np.exp((K - K.max(axis=0)) / max(tau, np.finfo(float).tiny))
     policy = spread / spread.sum(axis=0)
     occupancy = np.zeros_like(policy)
@@ -112,4 +112,4 @@ def _read(belief: Belief, model: Model, c: Floats, program: ConeProgram) -> Plan
     entropy = float(np.sum(occupancy * surprise))
     gap = float((np.sqrt(tau * entropy) - np.sqrt(np.sum(occupancy * c) / tau)) ** 2) if c.any() else 0.0
     K_l, V_l, policy_l, occupancy_l = (by_layer(x, belief.layers) for x in (K, V, policy, occupancy))
-    return Plan(tau, K_l, V_l, policy_l, occupancy_l, float(program.problem.value), gap, 0)
+    return Plan(tau, K_l, V_l, policy_l, occupancy_l, float(cone.problem.value), gap, 0, ready.proved)

@@ -1,4 +1,4 @@
-"""The optimistic sweep with a price for unknown transitions: the bonus `split`, an upper bound with no span stated.
+"""The price of unknown transitions, row by row: the bonus `split`, an upper bound with no span stated.
 
 With W the soft values of the next layer, P̄W is replaced by a bound on the certainty equivalent of P·W,
 
@@ -9,8 +9,8 @@ tilted row, D = (q·W − φ)/τ ≥ 0 its price, and with g = V′ − V/τ
 
     K = m + c/τ + q·V − τD      H ← q·H − D      C ← c + q·C      K″ = 2c/τ³ + q·V″ + (variance of P·g, tilted)/τ
 
-The rest of the sweep, f = J + τH̄ + C̄/τ and the certificate stay as they are, under the tilted model. A stated span
-lets values of the unseen part be no further than that above the layer's least. Proofs: docs/better_bonus.md.
+A stated span lets values of the unseen part be no further than that above the layer's least. The sweep over all layers
+is in priced_sweep.py, the proofs in docs/evidence/better_bonus.md.
 """
 
 from typing import NamedTuple
@@ -20,8 +20,8 @@ import numpy as np
 from klearning.arrays.compiled import index, kernel
 from klearning.arrays.elementary import exp_negative
 from klearning.arrays.types import Floats, Ints
-from klearning.models.soft import Soft, fold, soft_sweep
-from klearning.models.sweeps import Model, at_start
+from klearning.models.soft import Soft
+from klearning.models.sweeps import Model
 from klearning.optimism.unseen_mass import Unseen, place_of
 
 FAR = 600.0  # exp of this times any weight of note is within the range of floats
@@ -100,9 +100,11 @@ def tilt_heavily(u: Unseen, k: int, V: Floats, H: Floats, C: Floats, D: Floats, 
 
 
 @kernel(inline=True)
-def tilt_layer(model: Model, l: int, tau: float, W: Soft) -> float:
-    """For every knot, the means over layer l+1 under its weights; returns the largest value."""
-    u, low = W.unseen, W.at[l + 1]
+def tilt_layer(model: Model, l: int, tau: float, W: Soft, u: Unseen) -> float:
+    """For every knot, the means over layer l+1 under its weights; returns the largest value, 0 behind the last."""
+    if l + 2 == model.layers.size:
+        return 0.0
+    low = W.at[l + 1]
     high = low + model.layers[l + 2] - model.layers[l + 1]
     V, H, C, D = W.V[low:high], W.H[low:high], W.C[low:high], W.D[low:high]
     if not np.isinf(u.span[l]):
@@ -208,71 +210,3 @@ def all_unseen(u: Unseen, top: float, tau: float) -> Part:
     """φ of a row that was never seen: all weight is on the last knot."""
     phi = top + tau * np.log(u.S[-1])
     return Part(phi, u.H[-1] - (u.V[-1] - phi) / tau, u.C[-1], u.D[-1] + u.variance[-1] / tau)
-
-
-@kernel(inline=True)
-def split_backup(
-    model: Model, c: Floats, tau: float, l: int, a: int, top: float, W: Soft,
-    K: Floats, H: Floats, C: Floats, D: Floats, at: int,
-) -> None:  # fmt: skip
-    """One action's K and its parts for the states of layer l, as `bellman.backup`, with φ for P̄V."""
-    u, rows, low = W.unseen, model.rows, model.layers[l]
-    last, below = l + 2 == model.layers.size, W.at[l + 1] - model.table[l + 1]
-    once, thrice = 1.0 / tau, 2.0 / (tau * tau * tau)
-    unvisited = Part(0.0, 0.0, 0.0, 0.0) if last or u.mass == 0.0 else all_unseen(u, top, tau)
-    for i in range(model.layers[l + 1] - low):
-        row, phi = model.table[l] + i, Part(0.0, 0.0, 0.0, 0.0)
-        if not last:
-            first, length = rows.start[a, row], rows.length[a, row]
-            if length == 1:
-                y = rows.succ[first] + below
-                phi = Part(W.V[y], W.H[y], W.C[y], W.D[y])
-            elif length > 1:
-                phi = several_seen(rows.succ, rows.weight, first, length, below, W.V, W.H, W.C, W.D, tau)
-            if length == 0:
-                phi = unvisited
-            elif u.mass > 0.0:  # else the prior's mass is in the rows, on a support
-                phi = mix(u, phi, u.moves[a, row], top, tau)
-        c_s = c[a, low + i]
-        K[at + i] = model.reward[a, row] + c_s * once + phi.V
-        H[at + i] = phi.H
-        C[at + i] = c_s + phi.C
-        D[at + i] = c_s * thrice + phi.D
-
-
-@kernel
-def split_sweep(model: Model, c: Floats, tau: float, W: Soft) -> tuple[float, float, float, float]:
-    """As `soft_sweep`, with a price for unknown transitions."""
-    for l in range(model.layers.size - 2, -1, -1):
-        top = 0.0
-        if l + 2 < model.layers.size:
-            top = tilt_layer(model, l, tau, W)
-        split_backup(model, c, tau, l, 0, top, W, W.V, W.H, W.C, W.D, W.at[l])
-        for a in range(1, model.reward.shape[0]):
-            split_backup(model, c, tau, l, a, top, W, W.K_a, W.H_a, W.C_a, W.D_a, 0)
-            fold(tau, W, l, a)
-        if model.end >= 0:
-            over = W.at[l] + model.end
-            W.V[over] = W.H[over] = W.C[over] = W.D[over] = 0.0
-    return at_start(model, W.V), at_start(model, W.H), at_start(model, W.C), at_start(model, W.D)
-
-
-@kernel
-def sweep(model: Model, c: Floats, tau: float, W: Soft) -> tuple[float, float, float, float]:
-    """f, H̄, C̄ and f″ at one τ, with or without a price for unknown transitions."""
-    if W.unseen.priced:
-        return split_sweep(model, c, tau, W)
-    return soft_sweep(model, c, tau, W)
-
-
-@kernel
-def split_k_values(model: Model, c: Floats, tau: float, W: Soft, K: Floats) -> None:
-    """K of every layer, from the values that the last sweep left."""
-    for l in range(model.layers.size - 1):
-        top = 0.0
-        if l + 2 < model.layers.size:
-            top = tilt_layer(model, l, tau, W)
-        for a in range(K.shape[0]):
-            split_backup(model, c, tau, l, a, top, W, W.K_a, W.H_a, W.C_a, W.D_a, 0)
-            for i in range(model.layers[l + 1] - model.layers[l]):
-                K[a, model.layers[l] + i] = 0.0 if i == model.end else W.K_a[i]

@@ -18,17 +18,12 @@ from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
 from klearning.beliefs.posterior import Posterior
-from klearning.models.soft import Soft, boltzmann
+from klearning.models.soft import Soft, boltzmann, soft_sweep
 from klearning.models.sweeps import Model, greedy, hard_sweep, policy_sweep
-from klearning.optimism.bonuses import Bonus, largest_numerator
-from klearning.optimism.price import sweep
+from klearning.optimism.bonuses import BonusNumbers, largest_numerator
 
 MOST_SWEEPS = 200
-
-
 LONGEST_STEP = 3.0  # in log τ
-
-
 ROUNDING = 2.3e-16
 
 
@@ -45,8 +40,8 @@ def schedule(t: int) -> Schedule:
 
 
 @kernel
-def scheduled(bonus: Bonus, p: Posterior, c: Floats, t: int) -> float:
-    """e-betat; infinite where there is but one action."""
+def scheduled(bonus: BonusNumbers, p: Posterior, c: Floats, t: int) -> float:
+    """e-betat; infinite where there is only one action."""
     actions, states = c.shape
     if actions == 1:
         return np.inf
@@ -66,35 +61,25 @@ class Temperature(NamedTuple):
 
 
 @kernel
-def duality_gap(tau: float, H: float, C: float) -> float:
-    """How far f(τ) is above its minimum at most. With priced transitions H̄ may be negative, and says nothing then."""
-    if H < 0.0:
-        return np.inf
-    return (np.sqrt(tau * H) - np.sqrt(C / tau)) ** 2
-
-
-@kernel
-def first_guess(model: Model, c: Floats, W: Soft) -> float:
-    """τ = √(C_u / (L log A)), C_u collected by the uniform policy; zero where nothing is uncertain."""
-    actions = c.shape[0]
-    uniform = np.full(c.shape, 1.0 / actions)
-    C_u = policy_sweep(model, c, uniform, np.empty(c.shape[1]), W.K_a)
-    return np.sqrt(C_u / ((model.layers.size - 1) * np.log(actions)))
+def at_limit(model: Model, tau: float, policy: Floats) -> Temperature:
+    """Where no sweep is needed: τ = 0 (nothing is uncertain: act greedily) and τ = ∞ (one action)."""
+    states = policy.shape[1]
+    if tau == 0.0:
+        Q = np.empty_like(policy)
+        bound = hard_sweep(model, model.reward, Q, np.empty(states))
+        greedy(Q, policy)
+    else:
+        policy[:] = 1.0
+        bound = policy_sweep(model, model.reward, policy, np.empty(states), np.empty(states))
+    return Temperature(tau, bound, 0.0, 1, 0.0)
 
 
 @kernel
 def at_temperature(model: Model, c: Floats, tau: float, policy: Floats, W: Soft) -> Temperature:
-    """The sweep at a given τ, with its two limits: 0 (nothing uncertain) and ∞ (one action)."""
-    if tau == 0.0:
-        Q = np.empty_like(policy)
-        bound = hard_sweep(model, model.reward, Q, np.empty(policy.shape[1]))
-        greedy(Q, policy)
-        return Temperature(0.0, bound, 0.0, 1, 0.0)
-    if np.isinf(tau):
-        policy[:] = 1.0
-        bound = policy_sweep(model, model.reward, policy, np.empty(policy.shape[1]), W.K_a)
-        return Temperature(tau, bound, 0.0, 1, 0.0)
-    f, H, C, _ = sweep(model, c, tau, W)
+    """The sweep at a given τ, and its two limits."""
+    if tau == 0.0 or np.isinf(tau):
+        return at_limit(model, tau, policy)
+    f, H, C, _ = soft_sweep(model, c, tau, W)
     boltzmann(model.layers, W, policy)
     return Temperature(tau, f, duality_gap(tau, H, C), 1, tau)
 
@@ -106,53 +91,39 @@ def at_optimum(model: Model, c: Floats, warm: float, tolerance: float, policy: F
     ``warm`` is where to begin, 0 for nowhere in particular.
     """
     if c.shape[0] == 1:
-        return at_temperature(model, c, np.inf, policy, W)
-    tau, scale = warm if warm > 0.0 else first_guess(model, c, W), 0.0
-    if W.unseen.priced:
-        scale = largest_reward(model)
-        tau = tau if tau > 0.0 else scale  # rewards are certain, but transitions may not be
+        return at_limit(model, np.inf, policy)
+    tau = warm if warm > 0.0 else first_guess(model, c)
     low, high, sweeps = 0.0, np.inf, 0
     while tau > 0.0:
-        f, H, C, f2 = sweep(model, c, tau, W)
+        f, H, C, f2 = soft_sweep(model, c, tau, W)
         sweeps += 1
-        if C == 0.0 and not W.unseen.priced:  # nothing uncertain can be reached: f grows with τ
+        if C == 0.0:  # nothing uncertain can be reached: f grows with τ
             break
-        gap, slope = duality_gap(tau, H, C), tau * H - C / tau  # slope = df / d log τ
-        if slope > 0.0:
-            high = tau
-        else:
-            low = tau
-        if H < 0.0 and high < np.inf:  # a convex f falls no faster than here, and rises from ``high`` on
-            gap = -slope * (high / tau - 1.0)
-        better = newton(tau, slope, slope + tau * tau * f2, low, high)
-        # the tilted model is optimistic itself
-        optimism = max(abs(f), scale) if W.unseen.priced else tau * H + C / tau
-        enough = allowed(tolerance, f, optimism)
-        if gap <= enough or sweeps == MOST_SWEEPS:
-            if C == 0.0 and certain(model, f, enough):
-                break
+        slope = tau * H - C / tau  # df / d log τ
+        low, high = (low, tau) if slope > 0.0 else (tau, high)
+        gap, better = duality_gap(tau, H, C), newton(tau, slope, slope + tau * tau * f2, low, high)
+        if gap <= allowed(tolerance, f, tau * H + C / tau) or sweeps == MOST_SWEEPS:
             boltzmann(model.layers, W, policy)
             return Temperature(tau, f, gap, sweeps, better)
         tau = better
-    return at_temperature(model, c, 0.0, policy, W)
+    return at_limit(model, 0.0, policy)
 
 
 @kernel
-def largest_reward(model: Model) -> float:
-    """The largest |m(s,a)|."""
-    largest = 0.0
-    for a in range(model.reward.shape[0]):
-        for s in range(model.reward.shape[1]):
-            largest = max(largest, abs(model.reward[a, s]))
-    return largest
+def first_guess(model: Model, c: Floats) -> float:
+    """τ = √(C_u / (L log A)), C_u collected by the uniform policy; zero where nothing is uncertain."""
+    actions, states = c.shape
+    uniform = np.full(c.shape, 1.0 / actions)
+    C_u = policy_sweep(model, c, uniform, np.empty(states), np.empty(states))
+    return np.sqrt(C_u / ((model.layers.size - 1) * np.log(actions)))
 
 
 @kernel
-def certain(model: Model, f: float, allowed: float) -> bool:
-    """Whether the bound f is no more than the greedy policy expects: then nothing that matters is uncertain."""
-    states = model.layers[-1]
-    expected = hard_sweep(model, model.reward, np.empty((model.reward.shape[0], states)), np.empty(states))
-    return f - expected <= allowed
+def duality_gap(tau: float, H: float, C: float) -> float:
+    """How far f(τ) is above its minimum at most; H̄ < 0 says nothing about it."""
+    if H < 0.0:
+        return np.inf
+    return (np.sqrt(tau * H) - np.sqrt(C / tau)) ** 2
 
 
 @kernel

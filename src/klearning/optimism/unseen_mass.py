@@ -3,7 +3,7 @@
 A row of the posterior is P = (1−B)·P_seen + B·U with B ~ Beta(α0, n), U a draw from the prior. Here B is replaced by a
 law on knots 0 = b_0 < … < b_m = 1 that dominates it in convex order: what falls between two knots is moved to them in
 proportion, so that the mean stays. Whatever is convex in b can only grow by it, and no special function is left in the
-sweep, only in the table of weights ω_k(n), which is made once (docs/better_bonus.md).
+sweep, only in the table of weights ω_k(n), which is made once (docs/evidence/better_bonus.md).
 """
 
 from functools import cache
@@ -14,35 +14,21 @@ import numpy as np
 
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats, Ints
+from klearning.beliefs.distributions import Rule, gauss_beta
 
 KNOTS = np.linspace(0.0, 1.0, 16) ** 2  # denser towards 0, where B is after many visits; two or four lanes of them
-
-
 DENSE = 32  # every count up to here has a row of its own in the table
-
-
 RATIO = 1.1  # beyond, rows are this far apart
-
-
 MOST = 1e6
-
-
 REACH = 60.0  # e-folds of (1 − b)^n after which the rest of a cell is nothing
-
-
 HEAVY = 12.0  # a mass above which 64 nodes in a whole cell are too few
-
-
 PANELS = 8
-
-
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 class Unseen(NamedTuple):
-    """The price of unknown transitions, where ``priced``: the table, how often rows were seen, and room to work in."""
+    """What the price of unknown transitions needs: the table, how often rows were seen, and room to work in."""
 
-    priced: bool
     mass: float  # α0, spread evenly over the next layer; 0 where a support holds it
     knots: Floats
     counts: Ints  # that have a row in the table
@@ -60,17 +46,11 @@ class Unseen(NamedTuple):
     variance: Floats  # of g
 
 
-def no_price() -> Unseen:
-    """Transitions are taken at their posterior mean."""
-    none, table = np.zeros(0), np.zeros((0, 0))
-    return Unseen(False, 0.0, none, np.zeros(0, np.int64), table, table, table, *([none] * 9))
-
-
-def price(mass: float, moves: Floats, span: Floats) -> Unseen:
+def unseen_arrays(mass: float, moves: Floats, span: Floats) -> Unseen:
     """For rows that were seen ``moves`` times."""
     none = np.zeros((1, KNOTS.size))
     counts, weights, logs = table(mass) if mass > 0.0 else (np.zeros(1, np.int64), none, none)
-    return Unseen(True, mass, KNOTS, counts, weights, logs, moves, span, *np.zeros((8, KNOTS.size)))
+    return Unseen(mass, KNOTS, counts, weights, logs, moves, span, *np.zeros((8, KNOTS.size)))
 
 
 @cache
@@ -127,16 +107,10 @@ def first_cell(mass: float, n: float, high: float) -> tuple[Floats, Floats]:
 
 
 @cache
-def jacobi_at_zero(mass: float) -> tuple[Floats, Floats]:
-    """Nodes and weights for the integral of x^(mass−1) g(x) over [0, 1] (Golub and Welsch)."""
-    k = np.arange(64)
-    beta = mass - 1.0  # Jacobi with α = 0 and this β, on [−1, 1]
-    later = beta**2 / np.maximum((2 * k + beta) * (2 * k + beta + 2.0), 1e-300)
-    diagonal = np.where(k == 0, beta / (beta + 2.0), later)
-    k = k[1:]
-    off = np.sqrt(4.0 * k**2 * (k + beta) ** 2 / ((2 * k + beta) ** 2 * ((2 * k + beta) ** 2 - 1.0)))
-    values, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(off, 1) + np.diag(off, -1))
-    return 0.5 * (values + 1.0), vectors[0] ** 2 / mass
+def jacobi_at_zero(mass: float) -> Rule:
+    """Nodes and weights for the integral of x^(mass−1) g(x) over [0, 1]: those of Beta(mass, 1), less its norm."""
+    x, w = gauss_beta(mass, 1.0, NODES.size)
+    return x, w / mass
 
 
 def heavy_cell(mass: float, n: float, low: float, high: float) -> tuple[Floats, Floats]:

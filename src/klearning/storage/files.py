@@ -1,8 +1,12 @@
 """Files that are whole or not there: written under another name, flushed, renamed. Arrays are never pickled."""
 
+import glob
 import hashlib
 import io
 import os
+import platform
+import re
+import time
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -12,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+PATIENCE = 3600.0  # seconds after which a write of another machine is taken for abandoned
+UNFINISHED = re.compile(r"\..*\.(?P<machine>[0-9a-f]{8})\.(?P<process>\d+)\.[0-9a-f]{8}")
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the time written into archives, so that equal arrays give equal bytes
 
 
@@ -37,7 +43,10 @@ def arrays_from_bytes(data: bytes) -> dict[str, NDArray[Any]]:
 
 def write_whole(path: Path, data: bytes) -> None:
     """Replace a file, or leave it as it was."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    unfinished = unfinished_path(path)
+    for sibling in path.parent.glob(f".{glob.escape(path.name)}.*"):  # of writers that were killed
+        if is_abandoned(sibling):
+            sibling.unlink(missing_ok=True)
     try:
         with unfinished.open("wb") as file:
             file.write(data)
@@ -47,6 +56,41 @@ def write_whole(path: Path, data: bytes) -> None:
     finally:
         unfinished.unlink(missing_ok=True)
     flush_folder(path.parent)
+
+
+def unfinished_path(path: Path) -> Path:
+    """The name under which something is written until it is whole: it tells who writes."""
+    return path.with_name(f".{path.name}.{_machine()}.{os.getpid()}.{os.urandom(4).hex()}")
+
+
+def is_abandoned(path: Path) -> bool:
+    """Whether this is an unfinished write that nobody will finish.
+
+    Its process was on this machine and is gone; or it was on another, or is not told, and an hour has passed.
+    """
+    match = UNFINISHED.fullmatch(path.name)
+    if not path.name.startswith("."):
+        return False
+    if match is not None and match["machine"] == _machine():
+        return not _is_alive(int(match["process"]))
+    try:
+        return time.time() - path.stat().st_mtime > PATIENCE
+    except OSError:
+        return False
+
+
+def _machine() -> str:
+    return f"{zlib.crc32(platform.node().encode()):08x}"
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def flush_folder(folder: Path) -> None:

@@ -5,9 +5,10 @@
     law = theory.k_value_inequality(belief, posterior, tau=0.5, bonus="sharp")
     law.slack.min(), law.holds()
 
-docs/equations.md says which law is which equation of the paper.
+docs/reference/equations.md says which law is which equation of the paper.
 """
 
+from klearning.beliefs.distributions import beta_cumulant, gaussian_cumulant
 from klearning.theory.bounds import breaks_assumption, lower_bound, regret_bound, theorem_arithmetic
 from klearning.theory.certainty import (
     Chain,
@@ -21,13 +22,7 @@ from klearning.theory.certainty import (
     sum_of_independents,
     tilde_cumulants,
 )
-from klearning.theory.cumulants import (
-    beta_cumulant,
-    dirichlet_cumulant,
-    gaussian_cumulant,
-    reward_bound,
-    reward_cumulants,
-)
+from klearning.theory.cumulants import dirichlet_cumulant, reward_bound, reward_cumulants
 from klearning.theory.dirichlet import Dominance, beta_over_dirichlet, dominance, gaussian_over_beta, widest_coin
 from klearning.theory.duality import (
     Episodes,

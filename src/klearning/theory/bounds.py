@@ -1,5 +1,6 @@
 """Theorem 1 (t-kl_mdp): its bound, its assumption, the arithmetic behind its constant, and the lower bound."""
 
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,6 @@ from numpy.typing import ArrayLike
 from klearning.arrays import checks
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Prior
-from klearning.beliefs.rewards import Beta
 from klearning.models.mdp import MDP
 from klearning.theory.inequality import Inequality
 
@@ -38,7 +38,7 @@ def regret_bound(mdp_or_sizes: Any, episodes: ArrayLike, noise: float | None = N
     if noise is None:
         stated = getattr(mdp_or_sizes, "noise", None)
         if stated is None:
-            raise ValueError("noise=None: give the standard deviation of the rewards' noise, for sizes do not tell it")
+            raise ValueError("noise=None: give the standard deviation of the rewards' noise, as sizes do not tell it")
         noise = 0.5 if stated == "bernoulli" else stated
     sigma = checks.number("noise", noise, 0.0)
     N = _episodes(episodes)
@@ -63,11 +63,17 @@ def _episodes(episodes: ArrayLike) -> Floats:
 def breaks_assumption(prior: Prior, mdp: MDP | None = None) -> list[str]:
     """ass1: why Theorem 1 does not speak of this prior, or of this world; nothing where it does."""
     reasons = []
-    if not isinstance(prior.reward, Beta):
-        reasons.append("a Gaussian prior of mean rewards is unbounded: Assumption 1 has them in [0, 1]")
-        if prior.reward.sd > prior.reward.noise:
-            wide = f"sd={prior.reward.sd} above noise={prior.reward.noise}"
-            reasons.append(f"{wide}: the printed bonus is too small before the first visit")
+    family, numbers = type(prior.reward).__name__, prior.reward.numbers()
+    bounds = prior.reward.bounds
+    if bounds is None:
+        reasons.append(f"a {family} prior of mean rewards is unbounded: Assumption 1 has them in [0, 1]")
+    elif bounds[0] < 0.0 or bounds[1] > 1.0:
+        reasons.append(f"a {family} prior of rewards in [{bounds[0]:g}, {bounds[1]:g}]: Assumption 1 has [0, 1]")
+    if numbers.variance > numbers.noise:
+        wide = f"sd={sqrt(numbers.variance)} above noise={sqrt(numbers.noise)}"
+        reasons.append(f"{wide}: the printed bonus is too small before the first visit")
+    if prior.stationary:
+        reasons.append("stationary=True ties the layers: the theorem has them independent")
     if mdp is not None and (mdp.reward.min() < 0.0 or mdp.reward.max() > 1.0):
         low, high = float(mdp.reward.min()), float(mdp.reward.max())
         reasons.append(f"mean rewards of {mdp.name} lie in [{low:g}, {high:g}]: Assumption 1 has them in [0, 1]")

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
-from klearning.arrays.layers import by_layer
 from klearning.arrays.types import Floats, Layers
 from klearning.beliefs.belief import Belief
 from klearning.optimism.plan import solve
 from klearning.theory.cumulants import reward_cumulants
 from klearning.theory.ensembles import Ensemble, Estimate
-from klearning.theory.inequality import Inequality
+from klearning.theory.inequality import Inequality, refuse_tied_layers
 from klearning.theory.optimistic import expected_ahead, optimistic_operator, soft_maximum
 
 
@@ -37,6 +36,7 @@ def certainty_equivalents(posterior: Ensemble, tau: float) -> Estimate:
 
 def bellman_inequality(belief: Belief, posterior: Ensemble, tau: float, bonus: str = "paper") -> Inequality:
     """The inequality above e-upperb, with 𝒬 the certainty equivalents: 𝒬_l(s,a) ≤ B_l(τ, 𝒬_{l+1})(s,a)."""
+    refuse_tied_layers(belief, "bellman_inequality")
     Q, errors = certainty_equivalents(posterior, tau)
     ahead = expected_ahead(belief, [e.max(axis=1) for e in errors])  # a soft maximum moves by no more
     return Inequality(Q, optimistic_operator(belief, tau, Q, bonus), [e + f for e, f in zip(errors, ahead)])
@@ -47,6 +47,7 @@ def cumulant_inequality(belief: Belief, posterior: Ensemble, beta: float) -> Ine
 
     G^Q_l(s,a,β) ≤ G^μ_l(s,a,β) + (L−l)²β²/(2(n∨1)) + Σ_s' E^t P_l(s'|s,a) log Σ_a' exp G^Q_{l+1}(s',a',β)
     """
+    refuse_tied_layers(belief, "cumulant_inequality")
     G, errors = q_cumulants(posterior, beta)
     ahead = expected_ahead(belief, [soft_maximum(g, 1.0) for g in G])
     ahead_errors = expected_ahead(belief, [e.max(axis=1) for e in errors])
@@ -56,7 +57,7 @@ def cumulant_inequality(belief: Belief, posterior: Ensemble, beta: float) -> Ine
 
 def tilde_cumulants(belief: Belief, beta: float) -> Layers:
     """G̃^{μ|t}_l(s,a,β) of l-bellman-ineq: G^{μ|t}_l(s,a,β) + (L−l)²β²/(2(n∨1))."""
-    visits = by_layer(belief.visits, belief.layers)
+    visits = belief.in_layers(belief.visits)
     left = belief.horizon - 1
     return [
         G + ((left - l) * beta) ** 2 / (2.0 * np.maximum(n, 1.0))
@@ -66,6 +67,7 @@ def tilde_cumulants(belief: Belief, beta: float) -> Layers:
 
 def k_value_inequality(belief: Belief, posterior: Ensemble, tau: float, bonus: str = "paper") -> Inequality:
     """e-upperb: certainty equivalents are at most the K-values, 𝒬_l(s,a) ≤ K_l(s,a)."""
+    refuse_tied_layers(belief, "k_value_inequality")
     Q, errors = certainty_equivalents(posterior, tau)
     return Inequality(Q, solve(belief, tau, bonus).k_values, errors)
 
@@ -85,7 +87,7 @@ def maximal_inequality(x: ArrayLike, tau: float, weights: ArrayLike | None = Non
 
 
 class Chain(NamedTuple):
-    """The three members of e-smax-upper, (S_l,) a layer, and the error of the first two."""
+    """The three members of e-smax-upper, (S_l,) per layer, and the error of the first two."""
 
     expected_maximum: Layers
     of_certainty_equivalents: Layers
@@ -103,6 +105,7 @@ class Chain(NamedTuple):
 
 def maximal_chain(belief: Belief, posterior: Ensemble, tau: float, bonus: str = "paper") -> Chain:
     """e-smax-upper, e-max_k: E^t max_a Q*_l(s,a) ≤ τ log Σ_a exp(𝒬_l(s,a)/τ) ≤ τ log Σ_a exp(K_l(s,a)/τ)."""
+    refuse_tied_layers(belief, "maximal_chain")
     best = posterior.average([Q.max(axis=2) for Q in posterior.q_values])
     Q, errors = certainty_equivalents(posterior, tau)
     plan = solve(belief, tau, bonus)

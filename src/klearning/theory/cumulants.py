@@ -5,26 +5,19 @@ Of a Dirichlet row A ~ Dirichlet(α) and numbers b, with the b moved to [0, 1] a
     E exp(β Σ_i A_i b_i) = Σ_n β^n c_n / (m (m+1) … (m+n−1)),      Σ_n c_n z^n = Π_i (1 − b_i z)^(−α_i)
     n c_n = Σ_{k=1..n} p_k c_{n−k},      p_k = Σ_i α_i b_i^k
 
-in which every term is positive, so that nothing cancels. A Beta is a Dirichlet of two: its series is ₁F₁.
+in which every term is positive, so that nothing cancels. A Beta is a Dirichlet of two: its series is ₁F₁
+(`beliefs/distributions.py`).
 """
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
-from klearning.arrays.layers import by_layer
-from klearning.arrays.types import Floats, Layers
+from klearning.arrays.types import Layers
 from klearning.beliefs.belief import Belief
-from klearning.beliefs.rewards import Beta
 from klearning.theory.inequality import Inequality
 
 LARGEST = 5000.0  # of β · span: beyond it the series of a Dirichlet takes long
-
-
-def gaussian_cumulant(mean: ArrayLike, variance: ArrayLike, beta: float) -> Floats:
-    """G(β) = mean·β + variance·β²/2."""
-    G: Floats = np.asarray(mean) * beta + np.asarray(variance) * (0.5 * beta * beta)
-    return G
 
 
 def dirichlet_cumulant(alpha: ArrayLike, b: ArrayLike, beta: float) -> float:
@@ -50,25 +43,9 @@ def dirichlet_cumulant(alpha: ArrayLike, b: ArrayLike, beta: float) -> float:
     return float(beta * low + top + np.log(np.exp(log_terms - top).sum()))
 
 
-def beta_cumulant(heads: float, tails: float, beta: float) -> float:
-    """log E exp(β p) for p ~ Beta(heads, tails), that is log ₁F₁(heads; heads + tails; β)."""
-    if beta < 0:
-        return beta + beta_cumulant(tails, heads, -beta)
-    terms = np.arange(int(beta + 12.0 * np.sqrt(beta) + 60.0))
-    steps = np.log(heads + terms) - np.log(heads + tails + terms) - np.log1p(terms)
-    logs = np.concatenate([[0.0], np.cumsum(steps + np.log(beta))]) if beta > 0 else np.zeros(1)
-    top = logs.max()
-    return float(top + np.log(np.exp(logs - top).sum()))
-
-
 def reward_cumulants(belief: Belief, beta: float) -> Layers:
     """G^{μ|t}_l(s,a,β) = log E^t exp(β μ_l(s,a)), exactly, (S_l, A)."""
-    prior = belief.prior.reward
-    if not isinstance(prior, Beta):
-        return [gaussian_cumulant(m, v, beta) for m, v in zip(belief.reward_means, belief.reward_variances)]
-    mass = [prior.a + prior.b + n for n in by_layer(belief.visits, belief.layers)]
-    each = np.vectorize(lambda mean, m: beta_cumulant(mean * m, (1.0 - mean) * m, beta), otypes=[float])
-    return [each(mean, m) for mean, m in zip(belief.reward_means, mass)]
+    return belief.in_layers(belief.prior.reward.cumulant(belief.mean_rewards(), beta))
 
 
 def reward_bound(belief: Belief, tau: float) -> Inequality:
@@ -78,7 +55,7 @@ def reward_bound(belief: Belief, tau: float) -> Inequality:
     sd ≤ noise and for Beta priors with σ = ½.
     """
     noise = belief.prior.reward.numbers().noise
-    visits = by_layer(belief.visits, belief.layers)
+    visits = belief.in_layers(belief.visits)
     lower = [tau * G for G in reward_cumulants(belief, 1.0 / tau)]
     upper = [m + noise / (2.0 * tau * np.maximum(n, 1.0)) for m, n in zip(belief.reward_means, visits)]
     return Inequality(lower, upper)

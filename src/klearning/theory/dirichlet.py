@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
 from klearning.arrays.types import Floats
-from klearning.theory.cumulants import beta_cumulant, dirichlet_cumulant
+from klearning.beliefs.distributions import beta_cumulant, gauss_beta, gauss_dirichlet
+from klearning.theory.cumulants import dirichlet_cumulant
 from klearning.theory.inequality import Inequality
-from klearning.theory.quadrature import gauss_beta, gauss_dirichlet
 
 
 class Dominance(NamedTuple):

@@ -1,7 +1,8 @@
 """The convex program (e-cvx-opt-prob), its dual (e-cvx-dual), strong duality and the saddle point.
 
-The Lagrangian that is left after K is eliminated is ℒ(τ, λ) = J(λ) + Φ(τ, λ), J the mean return of λ. All bonuses are
-of the form c/τ, so that Φ(τ, λ) = τH̄ + C̄/τ with H̄ and C̄ the entropy and the c that λ collects, and min_τ Φ = 2√(H̄C̄).
+The Lagrangian that is left after K is eliminated is ℒ(τ, λ) = J(λ) + Φ(τ, λ), J the mean return of λ. With a bonus of
+the form c/τ, Φ(τ, λ) = τH̄ + C̄/τ, H̄ and C̄ the entropy and the c that λ collects, and min_τ Φ = 2√(H̄C̄). A bonus that
+prices transitions is of another form, and refused where c is needed.
 """
 
 from collections.abc import Sequence
@@ -10,13 +11,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from klearning.arrays.layers import by_layer
 from klearning.arrays.types import Floats, Layers
 from klearning.beliefs.belief import Belief
 from klearning.models.mdp import evaluate
 from klearning.optimism.plan import solve
+from klearning.optimism.program import program
 from klearning.optimism.temperature import schedule
 from klearning.theory.inequality import Inequality
-from klearning.theory.optimistic import bonus_at, mean_mdp
+from klearning.theory.optimistic import mean_mdp
 from klearning.theory.unrolling import occupancy_entropy, phi
 
 
@@ -46,11 +49,10 @@ def lagrangian(belief: Belief, tau: float, occupancy: Sequence[Floats], bonus: s
 
 def half_variances(belief: Belief, bonus: str) -> Layers:
     """c(s,a) of a bonus c/τ, (S_l, A)."""
-    c, twice = bonus_at(belief, 1.0, bonus), [2.0 * b for b in bonus_at(belief, 2.0, bonus)]
-    for x, y in zip(c, twice):
-        if not np.allclose(x, y, rtol=1e-8, atol=1e-10):
-            raise ValueError(f"bonus={bonus!r} is not of the form c/τ: the closed form of its dual is not known")
-    return [np.maximum(x, 0.0) for x in c]
+    ready = program(belief, bonus)
+    if ready.priced:
+        raise ValueError(f"bonus={bonus!r} is not of the form c/τ: the closed form of its dual is not known")
+    return by_layer(ready.c, belief.layers)
 
 
 def dual_value(belief: Belief, occupancy: Sequence[Floats], bonus: str = "paper") -> float:

@@ -14,18 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
-from klearning.arrays.layers import by_layer
 from klearning.arrays.types import Floats, Layers
 from klearning.beliefs.belief import Belief
-from klearning.beliefs.rewards import Beta
+from klearning.beliefs.distributions import Rule, gauss_dirichlet
+from klearning.beliefs.rewards import MeanRewards
 from klearning.models.mdp import MDP
-from klearning.theory.quadrature import Rule, gauss_beta, gauss_dirichlet, gauss_normal
 
 MOST = 500_000  # members of a quadrature
 
 
 class Estimate(NamedTuple):
-    """Values and their standard errors, one array a layer; the errors are zero where all was enumerated."""
+    """Values and their standard errors, one array per layer; the errors are zero where all was enumerated."""
 
     values: Layers
     errors: Layers
@@ -33,7 +32,7 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Members and weights. Axes: member, state, action, next state; one array a layer."""
+    """Members and weights. Axes: member, state, action, next state; one array per layer."""
 
     weights: Floats
     rewards: Layers
@@ -62,7 +61,7 @@ class Ensemble:
         return 0.0 if V is None else np.einsum("nsay,ny->nsa", self.transitions[l], V)
 
     def average(self, blocks: Layers) -> Estimate:
-        """E^t of one array a layer, the member its first axis."""
+        """E^t of one array per layer, the member its first axis."""
         means = [np.tensordot(self.weights, x, 1) for x in blocks]
         if not self.drawn:
             return Estimate(means, [np.zeros_like(m) for m in means])
@@ -102,7 +101,8 @@ def quadrature(belief: Belief, nodes: int = 3) -> Ensemble:
 
     For tiny beliefs: widths [1, 2] with two actions have eight uncertain numbers, hence 3⁸ = 6561 members.
     Every member has the weight of its points. The finite posterior shares the belief's means, its independence and
-    2·nodes − 1 moments of every uncertain number, and all laws can be checked on it without error bars.
+    2·nodes − 1 moments of every uncertain number, and all laws can be checked on it without error bars. Where layers
+    share one table, so do they in every member.
     """
     rewards, rows = _reward_rules(belief, nodes), _row_rules(belief, nodes)
     rules = rewards + [rule for layer in rows for rule in layer]
@@ -114,36 +114,34 @@ def quadrature(belief: Belief, nodes: int = 3) -> Ensemble:
     values = [x[place] for (x, _), place in zip(rules, places)]
     table = np.stack(values[: len(rewards)], axis=-1).reshape(size, -1, belief.actions)
     P, at = [], len(rewards)
-    for l, layer in enumerate(rows):
-        block = np.stack(values[at : at + len(layer)], axis=1)
-        P.append(block.reshape(size, -1, belief.actions, int(np.diff(belief.layers)[l + 1])))
-        at += len(layer)
-    R = [table[:, low:high] for low, high in zip(belief.layers[:-1], belief.layers[1:])]
-    return Ensemble(weights, R, P, belief.initial, drawn=False)
+    for step, rules_of_step in zip(belief.tables.steps, rows):
+        block = np.stack(values[at : at + len(rules_of_step)], axis=1)
+        P.append(block.reshape(size, -1, belief.actions, step.last - step.first))
+        at += len(rules_of_step)
+    places_of_layers = zip(belief.table, np.diff(belief.layers))
+    R = [table[:, first : first + width] for first, width in places_of_layers]
+    return Ensemble(weights, R, belief.tables.in_steps(P), belief.initial, drawn=False)
 
 
 def row_mass(belief: Belief) -> Layers:
     """Σα of every Dirichlet row, prior and counts, (S_l, A)."""
-    return [belief.transitions.total + n for n in by_layer(belief.visits, belief.layers)]
+    return belief.in_layers(belief.transitions.total + belief.posterior().moves)
 
 
 def _reward_rules(belief: Belief, nodes: int) -> list[Rule]:
-    """One rule a mean reward, in the order state, action."""
-    prior = belief.prior.reward
-    mean, variance = np.concatenate(belief.reward_means), np.concatenate(belief.reward_variances)
-    if not isinstance(prior, Beta):
-        return [gauss_normal(m, v, nodes) for m, v in zip(mean.ravel(), variance.ravel())]
-    mass = prior.a + prior.b + belief.visits.T
-    return [gauss_beta(m * n, (1 - m) * n, nodes) for m, n in zip(mean.ravel(), mass.ravel())]
+    """One rule per mean reward, in the order state, action."""
+    by_state = MeanRewards(*(x.T for x in belief.mean_rewards()))
+    return belief.prior.reward.rules(by_state, nodes)
 
 
 def _row_rules(belief: Belief, nodes: int) -> list[list[Rule]]:
-    """For each layer but the last one rule a transition row."""
-    rules = []
-    for mean, mass in zip(belief.transition_means, row_mass(belief)):
-        rows, m = mean.reshape(-1, mean.shape[-1]), mass.ravel()
-        if belief.transitions.learns:
-            rules.append([gauss_dirichlet(row * total, nodes) for row, total in zip(rows, m)])
-        else:
-            rules.append([(row[None], np.ones(1)) for row in rows])
-    return rules
+    """For each table that leads somewhere one rule per transition row."""
+
+    def rule(row: Floats, mass: float) -> Rule:
+        certain = not belief.transitions.learns or np.isinf(mass)
+        return (row[None], np.ones(1)) if certain else gauss_dirichlet(row * mass, nodes)
+
+    tables = zip(belief.tables.steps, belief.transition_means, row_mass(belief))
+    return [
+        [rule(row, m) for row, m in zip(mean.reshape(-1, mean.shape[-1]), mass.ravel())] for _, mean, mass in tables
+    ]

@@ -5,12 +5,13 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.types import Floats, Layers
+from klearning.beliefs.belief import Belief
 
 Side = float | Floats | Layers
 
 
 class Inequality(NamedTuple):
-    """``lower`` ≤ ``upper``: numbers, or one array a layer; ``error`` is the standard error of their difference.
+    """``lower`` ≤ ``upper``: numbers, or one array per layer; ``error`` is the standard error of their difference.
 
     An error of zero means that both sides are exact up to rounding.
     """
@@ -40,3 +41,12 @@ def flat(side: Side) -> Floats:
     if isinstance(side, list):
         return np.concatenate([np.ravel(block) for block in side])
     return np.atleast_1d(np.asarray(side, np.float64)).ravel()
+
+
+def refuse_tied_layers(belief: Belief, law: str) -> None:
+    """Laws that take a layer to be independent of those after it say nothing where all layers share one table."""
+    if belief.tables.shared:
+        raise ValueError(
+            f"{law} of a belief with stationary=True: it is a law of layers that are independent of each other, "
+            "give a prior with stationary=False"
+        )

@@ -1,4 +1,4 @@
-"""The optimistic Bellman operator (e-bellmanop) on dense arrays, one a layer, for laws rather than for speed.
+"""The optimistic Bellman operator (e-bellmanop) on dense arrays, one per layer, for laws rather than for speed.
 
 What a bonus adds at τ is read off a solve, K − E^t μ − Σ_s' E^t P V, so that every law holds for every bonus there is.
 """
@@ -67,7 +67,7 @@ def bonus_at(belief: Belief, tau: float, bonus: str = "reward") -> Layers:
 def optimistic_operator(belief: Belief, tau: float, y: Layers, bonus: str = "paper") -> Layers:
     """e-bellmanop: B_l(τ, y)(s,a) = E^t μ_l(s,a) + bonus + Σ_s' E^t P_l(s'|s,a) τ log Σ_a' exp(y_{l+1}(s',a')/τ).
 
-    All layers at once: y and what is returned are (S_l, A) a layer, and y_{L+1} = 0.
+    All layers at once: y and what is returned are (S_l, A) per layer, and y_{L+1} = 0.
     """
     ahead = expected_ahead(belief, [soft_maximum(block, tau) for block in y])
     return [m + b + v for m, b, v in zip(belief.reward_means, bonus_at(belief, tau, bonus), ahead)]

@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
-from klearning.arrays.layers import by_layer
 from klearning.arrays.types import Floats, Layers
 from klearning.beliefs.belief import Belief
 from klearning.models.mdp import evaluate
 from klearning.optimism.plan import Plan
 from klearning.theory.certainty import tilde_cumulants
 from klearning.theory.ensembles import Ensemble
-from klearning.theory.inequality import Inequality
+from klearning.theory.inequality import Inequality, refuse_tied_layers
 from klearning.theory.optimistic import bonus_at, bonus_of, entropy, expected_ahead, mean_mdp
 
 
@@ -30,13 +29,14 @@ def little_delta(belief: Belief, tau: float) -> Inequality:
 
 
 def expected_q_values(belief: Belief, policy: Sequence[ArrayLike]) -> Layers:
-    """e-app-qvals: E^t Q^π(s,a) is Q^π of the posterior-mean MDP, for rewards and rows of a layer are independent
+    """e-app-qvals: E^t Q^π(s,a) is Q^π of the posterior-mean MDP, because rewards and rows of a layer are independent
     of all that comes after."""
+    refuse_tied_layers(belief, "expected_q_values")
     return evaluate(mean_mdp(belief), list(policy)).q_values
 
 
 def big_delta(belief: Belief, plan: Plan) -> Inequality:
-    """e-big-delta: Δ_l(s) by its definition and by its recursion, (S_l,) a layer; both sides equal."""
+    """e-big-delta: Δ_l(s) by its definition and by its recursion, (S_l,) per layer; both sides equal."""
     Q = expected_q_values(belief, plan.policy)
     heat = [_heat(plan.temperature, entropy(pi)) for pi in plan.policy]
     defined = [(pi * (K - q)).sum(axis=1) + h for pi, K, q, h in zip(plan.policy, plan.k_values, Q, heat)]
@@ -49,7 +49,7 @@ def big_delta(belief: Belief, plan: Plan) -> Inequality:
 
 
 def phi(belief: Belief, tau: float, occupancy: Sequence[ArrayLike], bonus: str = "paper") -> float:
-    """e-epregret-def: Φ^t(τ, λ) for any occupancy λ, (S_l, A) a layer."""
+    """e-epregret-def: Φ^t(τ, λ) for any occupancy λ, (S_l, A) per layer."""
     delta = bonus_at(belief, tau, bonus)
     flows = [checks.counts(f"occupancy[{l}]", x, delta[l].shape) for l, x in enumerate(occupancy)]
     collected = sum(float((x * d).sum()) for x, d in zip(flows, delta))
@@ -79,6 +79,7 @@ def unrolled(belief: Belief, plan: Plan, bonus: str = "paper") -> Inequality:
 
 def episode_regret(belief: Belief, posterior: Ensemble, plan: Plan, bonus: str = "paper") -> Inequality:
     """One episode of e-reg-ub and e-br-opt: E^t E_ρ(V*_1 − V_1^π) ≤ Φ(τ, λ)."""
+    refuse_tied_layers(belief, "episode_regret")
     best = posterior.q_values[0].max(axis=2)
     achieved = (plan.policy[0] * posterior.policy_q_values(plan.policy)[0]).sum(axis=2)
     regret, error = posterior.at_start(best - achieved)
@@ -88,7 +89,7 @@ def episode_regret(belief: Belief, posterior: Ensemble, plan: Plan, bonus: str =
 def unrolling_bound(belief: Belief, tau: float, occupancy: Sequence[ArrayLike]) -> Inequality:
     """The first step of l-delta_unroll: Φ(τ, λ) ≤ τ L log A + Σ λ_l(s,a)(σ² + L²)/(2τ(n∨1)), for the `paper` bonus."""
     B = belief.prior.reward.numbers().noise + belief.horizon**2
-    visits = by_layer(belief.visits, belief.layers)
+    visits = belief.in_layers(belief.visits)
     collected = sum(float((np.asarray(x) / np.maximum(n, 1.0)).sum()) for x, n in zip(occupancy, visits))
     upper = tau * belief.horizon * np.log(belief.actions) + B * collected / (2.0 * tau)
     return Inequality(phi(belief, tau, occupancy, "paper"), float(upper))

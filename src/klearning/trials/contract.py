@@ -75,7 +75,7 @@ def _priors(name: str, world: MDP) -> list[Prior]:
 
 
 def _check_policy(agent: Agent, world: MDP, prior: Prior, episodes: int, expect: Callable[..., None]) -> None:
-    belief = Belief.empty(prior, world.widths, world.actions, world.initial, world.end)
+    belief = Belief.before(prior, world)
     known = belief.visits.copy()
     task, memory = new_task(agent, world, episodes, 0), agent.begin(belief)
     for t in range(episodes):

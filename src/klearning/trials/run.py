@@ -76,7 +76,7 @@ def run(
     every = checks.whole("evaluate_every", evaluate_every)
     workers = checks.whole("threads", threads if threads is not None else os.cpu_count() or 1)
     knows = prior if prior is not None else Prior()
-    belief = Belief.empty(knows, world.widths, world.actions, world.initial, world.end)
+    belief = Belief.before(knows, world)
     announce_compilation()
     best = optimal(world).value
     agent.advance(agent.begin(belief), new_task(agent, world, 1, numbers[0]), 0, 1)  # compiles, once, before the clock

@@ -1,6 +1,6 @@
-"""Where an agent meets a world: policy → one episode → update, thousands of times a second.
+"""Where an agent meets a world: policy → one episode → update, thousands of times per second.
 
-This is the only module that sees both. An agent's loop (see agents/) asks `play` for each episode: it
+An agent's loop (see agents/) hands its policy to `play` and gets an episode back, and never the world: `play`
 walks the policy through the world, writes the trajectory into a buffer, and logs the policy's exact
 value, the return and whether the goal was reached. Neither side knows that it is watched.
 """

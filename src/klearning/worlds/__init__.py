@@ -1,4 +1,4 @@
-"""The worlds, one function a file; each returns an MDP."""
+"""The worlds, one function per file; each returns an MDP."""
 
 from collections.abc import Callable
 

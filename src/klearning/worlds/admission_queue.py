@@ -26,7 +26,7 @@ def admission_queue(
     2·admit + speed: 0 refuse and serve slowly, 1 refuse and serve fast, 2 admit and serve slowly, 3 admit and serve
     fast. Whoever is at the door is inside now, if admitted and if there is room, or gone for good. Of the m inside each
     costs ``holding_cost``; one of them, if there is one, is served with chance ``slow`` or ``fast``, pays ``fee`` and
-    leaves. Fast costs ``fast_cost`` a step, whether there is anyone to serve or not. The next customer comes to the
+    leaves. Fast costs ``fast_cost`` per step, whether there is anyone to serve or not. The next customer comes to the
     door with chance ``arrival``, at the first step too, when nobody is inside. Who is inside at the end pays nothing.
 
     The optimum has two thresholds in every step: admit while fewer than some number are inside, and serve fast

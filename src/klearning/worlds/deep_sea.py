@@ -14,7 +14,7 @@ LEFT, RIGHT = 0, 1
 def deep_sea(
     depth: int = 10, noise: float = 0.05, cost: float = 0.01, slip: float = 0.0, mapping_seed: int | None = None
 ) -> MDP:
-    """A diver sinks one row a step and moves left or right; only going right every time finds the treasure.
+    """A diver sinks one row per step and moves left or right; only going right every time finds the treasure.
 
     Left pays a mean of 0, right -cost/depth, and right in the last cell of the diagonal 1; every reward has
     Gaussian ``noise``. Row l has the l+1 cells that can be reached. ``slip`` is the chance that right moves

@@ -19,7 +19,7 @@ def random_mdp(
 ) -> MDP:
     """One draw of mean rewards and transitions from ``prior``.
 
-    ``states`` is the number of states of every layer of a ``horizon`` (default 4), or one number a layer.
+    ``states`` is the number of states of every layer of a ``horizon`` (default 4), or one number per layer.
     """
     if isinstance(states, int | np.integer):
         widths = [checks.whole("states", states)] * checks.whole("horizon", 4 if horizon is None else horizon)

@@ -1,6 +1,6 @@
 """bsuite's scores, in [0, 1], as pure functions of what was logged.
 
-Arguments are the columns of bsuite's own tables, one entry a row: how far an experiment had come at some
+Arguments are the columns of bsuite's own tables, one entry per row: how far an experiment had come at some
 episode. `logged` takes those rows from per-episode totals at the episodes at which bsuite logs.
 """
 
@@ -22,7 +22,7 @@ DEEP_SEA_THRESHOLD = 0.9  # solved: fewer bad episodes than this part of all so 
 STOCHASTIC_THRESHOLD, STOCHASTIC_BURN_IN = 0.8, 100
 
 
-BANDIT_BASELINE = 0.5  # regret an episode of pulling arms at random
+BANDIT_BASELINE = 0.5  # regret per episode of pulling arms at random
 
 
 def logged(totals: ArrayLike) -> tuple[Ints, Floats]:
@@ -49,7 +49,7 @@ def deep_sea_stochastic_score(size: ArrayLike, episode: ArrayLike, total_bad_epi
 
 
 def bandit_score(episode: ArrayLike, total_regret: ArrayLike) -> float:
-    """1 − (mean regret an episode) / 0.5 at episode 10,000 or the last one before, no less than 0."""
+    """1 − (mean regret per episode) / 0.5 at episode 10,000 or the last one before, no less than 0."""
     t, regret = _columns(episode, total_regret)
     end = min(t.max(), EPISODES) if t.size else 0
     at_end = regret[t == end]
@@ -83,7 +83,7 @@ def _columns(*columns: Any) -> tuple[Floats, ...]:
     checked = [checks.array(name, column, (None,)) for name, column in zip(names, columns)]
     for name, column in zip(names, checked):
         if column.size != checked[0].size:
-            raise ValueError(f"{name} has {column.size} rows and {names[0]} {checked[0].size}: give one entry a row")
+            raise ValueError(f"{name} has {column.size} rows and {names[0]} {checked[0].size}: give one entry per row")
     episode = checked[-2]
     if (episode < 1).any():
         raise ValueError(f"episode={episode.min():g} is too small: episodes count from 1")

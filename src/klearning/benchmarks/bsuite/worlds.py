@@ -1,6 +1,6 @@
 """bsuite's deep_sea, deep_sea_stochastic and bandit (Osband et al., 2020) as MDPs, exactly as bsuite 0.3 has them.
 
-They differ from `klearning.deep_sea` and `klearning.bandit` in conventions only; docs/environments.md lists
+They differ from `klearning.deep_sea` and `klearning.bandit` in conventions only; docs/reference/environments.md lists
 every difference. Nothing here imports bsuite: the tests do, and compare.
 """
 

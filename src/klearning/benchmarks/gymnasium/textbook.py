@@ -1,7 +1,7 @@
 """Textbook Q-learning, updated after every step, for comparison with agents that plan: one table, ε-greedy.
 
 It runs on a model read by `MDP.from_gymnasium`'s conventions but with the rewards of single outcomes, so that it sees
-exactly what it would see in the environment, at a million steps a second: the settings can be searched.
+exactly what it would see in the environment, at a million steps per second: the settings can be searched.
 """
 
 import itertools

@@ -22,9 +22,13 @@ class Case(NamedTuple):
     span: float
 
     @property
-    def prior(self) -> Prior:
+    def reward(self) -> Gaussian:
         """The right one: its noise is the world's."""
-        return Prior(Gaussian(0.0, 1.0, self.world["noise"]), Dirichlet(self.mass))
+        return Gaussian(0.0, 1.0, self.world["noise"])
+
+    @property
+    def prior(self) -> Prior:
+        return Prior(self.reward, Dirichlet(self.mass))
 
     def batch(self, agent: Agent, prior: Prior, protocol: str, seeds: int, told: str = "nothing") -> Batch:
         """``told`` is what the agent knows of the world's transitions besides the prior."""

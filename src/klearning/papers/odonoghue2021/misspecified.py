@@ -9,7 +9,6 @@ import numpy as np
 
 from klearning.agents import PSRL, KLearning
 from klearning.arrays.types import Floats
-from klearning.beliefs.rewards import Gaussian
 from klearning.beliefs.transitions import Dirichlet
 from klearning.experiments.batch import TOLD, Batch, get
 from klearning.experiments.statistics import mean_interval
@@ -82,9 +81,7 @@ def keys() -> Iterator[Key]:
 
 def batch(case: Case, agent: Agent, axis: str, level: Level, seeds: int = SEEDS) -> Batch:
     """The case with one thing changed; at its own level nothing is."""
-    prior, told = replace(case.prior, span=case.span), "nothing"
-    reward = prior.reward
-    assert isinstance(reward, Gaussian)
+    prior, reward, told = replace(case.prior, span=case.span), case.reward, "nothing"
     if axis == "stated noise / true noise":
         prior = replace(prior, reward=replace(reward, noise=reward.noise * float(level)))
     elif axis == "prior mean of rewards":

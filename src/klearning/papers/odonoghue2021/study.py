@@ -3,7 +3,7 @@ it grows.
 
 Mean rewards are Beta(1, 1), rewards coin flips, transitions Dirichlet of mass 1: Assumption 1 holds, with σ = ½. The
 theorem is about the bonus `paper` with the schedule; its lemma on the optimal temperature adds that one. `sharp` is
-covered too, for it is an upper bound, and nowhere above `paper` (docs/bayes_regret.md); `reward` is not.
+covered too, for it is an upper bound, and nowhere above `paper` (docs/evidence/bayes_regret.md); `reward` is not.
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,81 @@
+"""Program: a belief and a bonus, made ready to solve. Whoever plans begins here.
+
+minimise over τ   f(τ) = E_ρ V_1      K = m + c/τ + P̄V  (or a priced P·V)      V = τ log Σ_a exp(K/τ)
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from klearning.arrays.compiled import by_record, kernel
+from klearning.arrays.types import Floats
+from klearning.beliefs.belief import Belief
+from klearning.beliefs.posterior import Posterior
+from klearning.models.soft import Soft, soft_arrays, without_padding
+from klearning.models.sweeps import Model, all_action_values
+from klearning.optimism.bonuses import Bonus, BonusNumbers, bonus_named, fill
+from klearning.optimism.priced_sweep import (
+    Priced,
+    priced_arrays,
+    priced_at_optimum,
+    priced_at_temperature,
+    priced_k_values,
+)
+from klearning.optimism.proof import is_proved
+from klearning.optimism.temperature import Temperature, at_optimum, at_temperature
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """What a sweep reads and where it works."""
+
+    belief: Belief
+    bonus: Bonus
+    numbers: BonusNumbers
+    posterior: Posterior
+    c: Floats
+    work: Soft | Priced
+
+    @property
+    def model(self) -> Model:
+        return self.posterior.model
+
+    @property
+    def priced(self) -> bool:
+        """Whether the sweep prices transitions: the bonus does, and there are any to learn."""
+        return isinstance(self.work, Priced)
+
+    @property
+    def proved(self) -> bool:
+        """Whether f(τ) is an upper bound on the expected optimal value by proof, whatever τ."""
+        return is_proved(self.belief, self.bonus.prices, self.posterior, self.c)
+
+
+def program(belief: Belief, bonus: str) -> Program:
+    chosen = bonus_named(bonus)
+    numbers, p = chosen.numbers(belief), belief.posterior()
+    c = np.zeros((belief.actions, belief.states))
+    (chosen.fill or fill)(numbers, p, c)
+    priced = chosen.prices and belief.transitions.learns
+    work = priced_arrays(belief, p) if priced else soft_arrays(belief.layers, belief.actions)
+    return Program(belief, chosen, numbers, p, c, work)
+
+
+def soft_part(work: Soft | Priced) -> Soft:
+    """What the last sweep left."""
+    return work.soft if isinstance(work, Priced) else work
+
+
+@kernel
+def plain_k_values(model: Model, c: Floats, tau: float, K: Floats, V: Floats, W: Soft) -> None:
+    """K and V of every layer, from what the last sweep left."""
+    without_padding(model.layers, W.at, W.V, V)
+    all_action_values(model, model.reward, V, K)
+    K += c / tau
+
+
+# the workspace says which sweep: its kind is known when a kernel is compiled
+solve_at: Callable[..., Temperature] = by_record({Soft: at_temperature, Priced: priced_at_temperature})
+solve_best: Callable[..., Temperature] = by_record({Soft: at_optimum, Priced: priced_at_optimum})
+k_values: Callable[..., None] = by_record({Soft: plain_k_values, Priced: priced_k_values})

@@ -1,0 +1,43 @@
+"""Of which beliefs f(τ) is an upper bound on E V* by proof.
+
+Let what is unknown of different layers be independent given the data, and ρ_l bound, for certain, the span of
+V*_{l+1}. Then K_l(s,a) ≥ τ log E exp(Q*_l(s,a)/τ), hence f(τ) ≥ E_ρ V*_1, for every τ > 0, if
+
+    c(s,a) ≥ ½ [variance proxy of μ(s,a) + ρ_l² / (4 (α0 + n + 1))]
+
+where the second term is not needed if transitions are known, or if the sweep prices them (docs/evidence/better_bonus.md). A
+table that layers share makes them dependent, so that nothing is proved of a stationary prior with more than one layer.
+A stated span is a premise only where the belief bears it out: a Gaussian reward may be anything.
+"""
+
+import numpy as np
+
+from klearning.arrays.types import Floats
+from klearning.beliefs.belief import Belief
+from klearning.beliefs.posterior import Posterior
+
+ROUNDING = 1e-12
+
+
+def certain_spans(belief: Belief) -> Floats:
+    """How far apart values of the next layer can be under this belief, per layer; infinite for Gaussian rewards."""
+    low, high = belief.prior.reward.bounds or (-np.inf, np.inf)
+    if belief.end >= 0:  # nothing is paid there
+        low, high = min(low, 0.0), max(high, 0.0)
+    return np.append(np.arange(belief.horizon - 1.0, 0.0, -1.0) * (high - low), 0.0)
+
+
+def is_proved(belief: Belief, prices: bool, p: Posterior, c: Floats) -> bool:
+    """Whether the sweep with this c, which may price transitions itself, bounds the expected optimal value."""
+    if belief.prior.stationary and belief.horizon > 1:
+        return False
+    spans = certain_spans(belief) if belief.transitions.learns else np.zeros(belief.horizon)
+    if prices:
+        if belief.prior.span is not None and (belief.prior.spans(belief.horizon) < spans).any():
+            return False
+        spans = np.zeros(belief.horizon)
+    if np.isinf(spans).any():
+        return False
+    squared = np.repeat(spans**2, np.diff(belief.layers))
+    least = 0.5 * (p.variance + squared / (4.0 * (p.total + p.moves + 1.0)))
+    return bool((c >= least * (1.0 - ROUNDING)).all())

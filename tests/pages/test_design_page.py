@@ -1,0 +1,23 @@
+"""The page on design shows the rooms and tiers that there are."""
+
+import re
+
+from tests.contract.test_surface import PACKAGE, TIERS
+from tests.support.doc_blocks import ROOT
+
+PAGE = (ROOT / "docs" / "design.md").read_text()
+
+
+def section(name: str) -> str:
+    return PAGE.split(f"\n## {name}\n")[1].split("\n## ")[0]
+
+
+def test_the_tiers_are_those_of_the_test():
+    lines = re.findall(r"^    (\S.*)$", section("The tiers"), re.M)
+    assert [tuple(line.split(", ")) for line in lines] == list(TIERS)
+
+
+def test_every_room_has_a_line():
+    rooms = re.findall(r"^        (\w+)/ +\S", section("The rooms"), re.M)
+    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert sorted(rooms) == sorted(folders)
