@@ -13,31 +13,34 @@ import pytest
 from klearning.experiments.spec import Spec, make_spec, sweep_from_toml
 from klearning.experiments.statistics import mean_interval, median_time
 from klearning.experiments.store import Store
+from klearning.experiments.summaries import RunSummary, together
 from klearning.experiments.sweep import sweep
-from klearning.papers.odonoghue2021 import reproduce
-from klearning.report import LIMIT, as_json, build, commands, films, gather, paper, sections, write
-from klearning.report.gather import Trial, together
-from klearning.report.markup import element, number, safe
+from klearning.figures.markup import element, number, safe
+from klearning.papers import command_of
+from klearning.papers.odonoghue2021.bayes_regret import BayesRegret, is_drawn_here
+from klearning.papers.odonoghue2021.figure2 import LearningTime, times_by_cap
+from klearning.papers.odonoghue2021.protocols import TEXT
+from klearning.papers.publish import publish
+from klearning.report import LIMIT, as_json, build, films, sections, summarise, write
 from klearning.report.settings import sweep_file
 from tests.cli.test_cli import klearning
+from tests.support.papers import PAPER, figure, fill, tiny
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'`"
-TINY = reproduce.Extent(
-    seeds=2, cap=60, depths={"text": (4, 5), "printed": (4,)}, worlds=3, episodes=40, left_out=False, command="a test"
-)
+TINY = tiny(depths={"text": (4, 5), "printed": (4,)}, worlds=3, episodes=40)
 SEA = {"name": "deep_sea", "depth": 4}
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("report") / "store")
-    assert not reproduce.run(TINY, store).failed
+    fill(store, TINY)
     return store
 
 
 @pytest.fixture(scope="module")
 def page(filled):
-    return build(gather(filled))
+    return build(summarise(filled))
 
 
 def own(path, **changes):
@@ -116,8 +119,8 @@ def test_it_is_small_and_the_same_twice(filled, page, tmp_path):
 
 def test_regret_curves_are_those_of_the_store(filled, page):
     charts = embedded(page)["charts"]
-    spec = reproduce.watching.specs()[0]
-    members = [filled.get(s) for s in reproduce.watching.specs() if s.agent == spec.agent]
+    spec = next(iter(figure("watching").runs().values()))
+    members = [filled.get(s) for s in figure("watching").runs().values() if s.agent == spec.agent]
     paths = np.stack([record.regret for record in members])
     curve = next(s for s in charts["regret-0"]["series"] if s["label"] == "K-learning, optimal τ")
     for x, y, low, high in zip(curve["x"], curve["y"], curve["low"], curve["high"], strict=True):
@@ -130,15 +133,16 @@ def test_regret_curves_are_those_of_the_store(filled, page):
 
 def test_times_to_solve_are_those_of_the_store(filled, page):
     chart = embedded(page)["charts"]["scaling-0"]
-    times = reproduce.figure2.read(filled, reproduce.PROTOCOLS["text"], 2, (4, 5), 60, left_out=False)
+    times = LearningTime(depths=(4, 5), seeds=2, cap=60, left_out=False).read(filled)
     for series in chart["series"]:
         medians = [median_time(t) for t in times[series["label"]].values()]
         assert series["y"] == [None if np.isnan(m) else pytest.approx(m) for m in medians]
 
 
-def test_claims_are_those_of_the_paper(filled, page):
-    shown = {(c.sentence, c.mark, c.numbers) for _, _, listed in paper.claims(gather(filled)) for c in listed}
-    made = {(c.sentence, c.mark, c.numbers) for _, _, listed in reproduce.draw(TINY, filled) for c in listed}
+def test_claims_are_those_of_the_paper(filled, page, tmp_path):
+    shown = {(c.sentence, c.mark, c.numbers) for verdict in PAPER.verdicts(summarise(filled)) for c in verdict.claims}
+    published = publish(TINY, filled, tmp_path).claims
+    made = {(c.sentence, c.mark, c.numbers) for claims in published.values() for c in claims}
     assert shown == made
     for sentence, mark, _ in made:
         assert str(safe(sentence)) in page
@@ -148,7 +152,7 @@ def test_claims_are_those_of_the_paper(filled, page):
 def test_frames_hold_values_visits_and_policy(filled, page):
     data = embedded(page)
     film = next(f for f in data["films"] if f["label"] == "Thompson sampling")
-    spec = next(s for s in reproduce.watching.specs() if s.agent["name"] == "PSRL" and s.snapshots)
+    spec = next(s for s in figure("watching").runs().values() if s.agent["name"] == "PSRL" and s.snapshots)
     record = filled.get(spec)
     assert film["t"] == list(spec.snapshots)
     assert film["found"] == np.cumsum(record.arrays["hits"])[np.array(spec.snapshots) - 1].tolist()
@@ -184,13 +188,13 @@ def test_runs_from_before_policies_were_kept(tmp_path):
     del arrays["snapshot_policy"]
     other = make_spec(spec.world, spec.agent, episodes=30, seed=7, snapshots=(1, 5, 30))
     store.put(other, arrays)
-    old = next(f for f in films.reel(gather(store)).films if f["seed"] == 7)
+    old = next(f for f in films.reel(summarise(store)).films if f["seed"] == 7)
     assert not old["policy"]
     assert len(base64.b64decode(old["data"])) == 3 * 10 * 6
 
 
 def test_somebodys_own_store(tmp_path):
-    page = build(gather(own(tmp_path)))
+    page = build(summarise(own(tmp_path)))
     data = embedded(page)
     assert {s["title"] for s in data["stages"]} == {"DeepSea of depth 4", "river_swim(horizon=4)"}
     assert len(data["films"]) == 8
@@ -200,7 +204,7 @@ def test_somebodys_own_store(tmp_path):
 
 
 def test_an_empty_store(tmp_path):
-    page = build(gather(Store(tmp_path)))
+    page = build(summarise(Store(tmp_path)))
     assert Outline(page).open == []
     assert "No run of this store kept snapshots" in page
     assert "there is no regret to draw" in page
@@ -212,8 +216,8 @@ def test_broken_runs_are_named_and_left_out(tmp_path):
     folders = list(store.folders())
     (folders[0] / "arrays.npz").write_bytes(b"no archive")
     (folders[1] / "spec.json").write_text("{}")
-    found = gather(store)
-    assert len(found.trials) == len(folders) - 2
+    found = summarise(store)
+    assert len(found.runs) == len(folders) - 2
     page = build(found)
     assert "2 runs could not be read" in page
     assert folders[0].name[:12] in page
@@ -238,7 +242,7 @@ def test_odd_arrays_break_nothing(change, tmp_path):
     store = own(tmp_path)
     spec = make_spec(SEA, {"name": "KLearning"}, episodes=30, seed=5, snapshots=(1, 5, 30))
     store.put(spec, store.get(replace(spec, seed=0)).arrays | change)
-    assert Outline(build(gather(store))).open == []
+    assert Outline(build(summarise(store))).open == []
 
 
 @pytest.mark.parametrize("field", ["world", "agent", "protocol", "prior"])
@@ -250,7 +254,7 @@ def test_names_cannot_inject(field, tmp_path):
     if field != "protocol":
         parts = {key: getattr(good.spec, key) for key in Spec.__dataclass_fields__} | {field: changed}
         store.put(Spec(**parts), good.arrays)
-    page = build(gather(store))
+    page = build(summarise(store))
     outline = Outline(page)
     assert outline.open == []
     assert len(outline.of("script")) == 2
@@ -285,49 +289,51 @@ def test_the_sweep_file_behind_a_figure_makes_the_same_runs(tmp_path):
     assert {spec.name for spec in sweep_from_toml(file)} == {spec.name for spec in specs}
 
 
+def commands(groups):
+    return {command_of([run.spec for run in group]) for group in groups}
+
+
 def test_the_command_behind_a_figure_is_said_only_where_it_is_true(filled, tmp_path):
-    trials = gather(filled).trials
-    said = {commands.of_regret(group) for group in together(t for t in trials if t.regret.size)}
+    runs = summarise(filled).runs
+    said = commands(together(run for run in runs if run.regret.size))
     assert {"klearning reproduce watching", "klearning reproduce figure3 figure4 --protocol printed"} <= said
-    mine = gather(own(tmp_path)).trials
-    assert {commands.of_regret(group) for group in together(mine)} == {""}
-    assert {commands.of_scaling(group, [4]) for group in together(mine, "depth")} == {""}
-    assert commands.of_planning(mine) == ""
-    quick = reproduce.QUICK
-    depths = [4, 6, 8]
-    specs = reproduce.figure2.specs(reproduce.PROTOCOLS["text"], 2, depths, quick.cap, left_out=False)[:3]
-    group = [gather_trial(spec) for spec in specs]
-    assert commands.of_scaling(group, depths) == (
-        "klearning reproduce figure2 --seeds 2 --depths 4,6,8 --protocol text --quick"
-    )
+    sweeping = [run for run in runs if run.spec.name in {s.name for s in figure("planning_cost").runs().values()}]
+    assert commands([sweeping]) == {"klearning reproduce planning_cost"}
+    mine = summarise(own(tmp_path)).runs
+    assert commands(together(mine)) == commands(together(mine, "depth")) == commands([mine]) == {""}
+    quick = LearningTime(depths=[4, 6, 8], seeds=2).small()
+    group = list(replace(quick, depths=[4, 6, 8], seeds=2).runs().values())
+    expected = "klearning reproduce figure2 --seeds 2 --depths 4,6,8 --protocol text --quick"
+    assert command_of(group) == expected
 
 
 def test_the_command_of_figure_2_and_of_the_bayes_regret():
-    protocol = reproduce.PROTOCOLS["text"]
-    other_cap = [gather_trial(spec) for spec in reproduce.figure2.specs(protocol, 1, [4, 6], 777, left_out=False)]
-    assert commands.of_scaling(other_cap, [4, 6]) == ""
-    quick = [gather_trial(spec) for spec in reproduce.bayes_regret.specs(2, reproduce.QUICK.episodes, left_out=False)]
-    assert commands.of_regret(quick) == "klearning reproduce bayes_regret --quick"
-    mine = make_spec(quick[0].spec.world, {"name": "Random"}, quick[0].spec.prior, episodes=200, protocol="bayes")
-    assert commands.is_bayes([gather_trial(mine)])
-    assert commands.of_regret([*quick, gather_trial(mine)]) == ""
+    assert command_of(list(LearningTime(depths=[4, 6], seeds=1, cap=777, left_out=False).runs().values())) == ""
+    quick = list(replace(BayesRegret().small(), worlds=2).runs().values())
+    assert command_of(quick) == "klearning reproduce bayes_regret --quick"
+    mine = make_spec(quick[0].world, {"name": "Random"}, quick[0].prior, episodes=200, protocol="bayes")
+    assert is_drawn_here([mine])
+    assert command_of([*quick, mine]) == ""
     elsewhere = make_spec({**mine.world, "states": 3}, mine.agent, mine.prior, episodes=200, protocol="bayes")
-    assert not commands.is_bayes([gather_trial(elsewhere)])
+    assert not is_drawn_here([elsewhere])
 
 
 def test_claims_are_checked_at_the_greatest_cap():
-    protocol = reproduce.PROTOCOLS["text"]
-    caps = (60, 90)
-    trials = [gather_trial(s) for cap in caps for s in reproduce.figure2.specs(protocol, 1, [4], cap, left_out=False)]
-    grid, cap, seeds = paper.times(trials, protocol)
-    assert (cap, seeds) == (90, "1")
-    assert list(grid) == list(protocol.contestants(left_out=False))
-    few = [trial for trial in trials if trial.spec.agent["name"] != "RLSVI"]
-    assert paper.times(few, protocol) is None
+    runs = [
+        unsolved(spec)
+        for cap in (60, 90)
+        for spec in LearningTime(depths=[4], seeds=1, cap=cap, left_out=False).runs().values()
+    ]
+    cap, times = next(times_by_cap(runs, TEXT))
+    assert cap == 90
+    assert list(times) == list(TEXT.contestants(left_out=False))
+    assert {len(t) for by_depth in times.values() for t in by_depth.values()} == {1}
+    few = [run for run in runs if run.spec.agent["name"] != "RLSVI"]
+    assert list(times_by_cap(few, TEXT)) == []
 
 
-def gather_trial(spec):
-    return Trial(spec, None, 1, float("nan"), float("nan"), np.empty(0), float("nan"))
+def unsolved(spec):
+    return RunSummary(spec, None, 1, float("nan"), float("nan"), np.empty(0), float("nan"))
 
 
 def test_many_large_films_stay_within_the_budget():
@@ -355,17 +361,44 @@ def test_a_store_with_more_than_fits(tmp_path):
             "hits": np.zeros(60, bool),
         }
         store.put(spec, arrays | {f"snapshot_{key}": x for key, x in parts.items()})
-    found = gather(store)
+    found = summarise(store)
     page = build(found)
     assert len(page.encode()) < LIMIT
     left = films.reel(found).left_out
-    assert left > 0
-    assert f"{left} further runs with snapshots are left out" in page
+    assert list(left) == [films.NO_ROOM]
+    count = left[films.NO_ROOM]
+    assert f"{count} further runs with snapshots are left out: {count} to keep this file small." in page
+
+
+def test_why_a_run_has_no_film(tmp_path):
+    """Each reason is said with its own count."""
+    store = Store(tmp_path)
+    worlds = {
+        films.MISSHAPEN: ({**SEA, "depth": 5}, 10),
+        films.UNKNOWN: ({"name": "sold_out"}, 10),
+        films.NO_CHOICE: ({"name": "bandit", "means": [0.5]}, 1),
+    }
+    good = make_spec(SEA, {"name": "PSRL"}, episodes=3, snapshots=(1, 3))
+    for world, states in [*worlds.values(), worlds[films.UNKNOWN]]:
+        seed = len(list(store.folders()))
+        parts = {key: getattr(good, key) for key in Spec.__dataclass_fields__}
+        spec = Spec(**parts | {"world": world if world["name"] == "sold_out" else make_spec(
+            world, {"name": "PSRL"}, episodes=3).world, "seed": seed})  # fmt: skip
+        numbers = {"values": np.zeros((2, states)), "visits": np.zeros((2, 2 if states > 1 else 1, states))}
+        whole = {"optimal_value": np.float64(1.0), "values": np.zeros(3), "returns": np.zeros(3)}
+        arrays = whole | {"hits": np.zeros(3, bool)} | {f"snapshot_{key}": x for key, x in numbers.items()}
+        store.put(spec, arrays)
+    summary = summarise(store)
+    left_out = films.reel(summary).left_out
+    unknown = next(why for why in left_out if why.startswith(films.UNKNOWN))
+    assert "sold_out" in unknown
+    assert left_out == {films.MISSHAPEN: 1, unknown: 2, films.NO_CHOICE: 1}
+    assert "4 further runs with snapshots are left out: 2 of worlds that cannot be built here" in build(summary)
 
 
 def test_what_a_section_says_without_data(tmp_path):
-    empty = gather(Store(tmp_path))
-    assert sections.deep_sea(empty) == ""
+    empty = summarise(Store(tmp_path))
+    assert sections.introductions(empty) == []
     assert "absent" in sections.claims(empty)
 
 
@@ -375,7 +408,7 @@ def test_the_command_writes_it(tmp_path):
     done = klearning("report", str(tmp_path / "store"), "--output", str(target))
     assert done.returncode == 0, done.stderr
     assert "8 runs" in done.stdout
-    assert target.read_text() == build(gather(Store(tmp_path / "store")))
+    assert target.read_text() == build(summarise(Store(tmp_path / "store")))
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import pytest
 from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import sweep
-from klearning.papers.odonoghue2021 import reproduce, watching
+from klearning.figures.markup import number
 from klearning.report import write
-from klearning.report.markup import number
 from tests.browser.test_report import HOSTILE, TINY
 from tests.support.browser import Browser, missing
+from tests.support.papers import figure, fill
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ def browser_there():
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("browser") / "store")
-    assert not reproduce.run(TINY, store).failed
+    fill(store, TINY)
     return store
 
 
@@ -126,12 +126,12 @@ def test_the_film_is_moved_by_keys(page):
 def test_the_film_says_what_the_store_says(page, store):
     page.press(".player input[type=range]", "end")
     for panel, name in enumerate(("KLearning", "SoftQLearning", "PSRL"), 1):
-        spec = next(s for s in watching.specs() if s.agent["name"] == name and s.seed == 0)
+        spec = next(s for s in figure("watching").runs().values() if s.agent["name"] == name and s.seed == 0)
         record = store.get(spec)
         facts = page.text(f".panel:nth-child({panel}) .facts")
         assert facts.startswith(f"{number(record.arrays['hits'].sum())} time")
         assert facts.endswith(f"regret {number(float(f'{record.regret[-1]:.6g}'))}")
-    spec = next(s for s in watching.specs() if s.agent["name"] == "KLearning" and s.seed == 0)
+    spec = next(s for s in figure("watching").runs().values() if s.agent["name"] == "KLearning" and s.seed == 0)
     arrays = store.get(spec).arrays
     said = tip(page, ".panel:nth-child(1)", "canvas", 0.975, 0.975)  # the goal, the last of 20 rows and columns
     assert said[0] == "row 20, column 20"
@@ -174,7 +174,7 @@ def test_a_legend_toggle_hides_a_curve_and_its_band(page):
 def test_hover_shows_the_numbers_of_the_store(page, store):
     lines = tip(page, "#regret-0", ".canvas", 0.995, 0.4)
     assert lines[0] == "episode 1,000"
-    specs = [s for s in watching.specs() if s.agent["name"] == "PSRL"]
+    specs = [s for s in figure("watching").runs().values() if s.agent["name"] == "PSRL"]
     mean = np.mean([store.get(spec).regret[-1] for spec in specs])
     assert any("Thompson sampling" in line and f" {number(float(f'{mean:.6g}'))} [" in line for line in lines)
     assert len(lines) == 7

@@ -82,6 +82,16 @@ def test_worlds_and_agents_are_apart():
         assert not imported_rooms(path) & {"agents", "trials"}
 
 
+def test_report_and_command_line_name_no_paper():
+    """Each is one folder, which its figures, and whatever else it brings, are found in."""
+    names = [path.name for path in (PACKAGE / "papers").iterdir() if (path / "__init__.py").is_file()]
+    assert names
+    for room in ("report", "cli", "figures", "experiments"):
+        for path in (PACKAGE / room).rglob("*"):
+            if path.suffix in (".py", ".js", ".html"):
+                assert not [name for name in names if name in path.read_text()], f"{path} names a paper"
+
+
 def test_every_public_name_is_there():
     for name in kl.__all__:
         assert name == "__version__" or getattr(kl, name).__doc__, f"{name} has no docstring"

@@ -10,6 +10,7 @@ from klearning.experiments.batch import get
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import run_batches
 from klearning.papers.odonoghue2021 import knowledge, misspecified, study
+from klearning.papers.odonoghue2021.study_figure import Study
 from tests.pages.test_docs import ROOT, blocks
 
 PRACTICE = (ROOT / "docs" / "evidence" / "theory_to_practice.md").read_text()
@@ -51,7 +52,7 @@ def test_the_bayes_page_has_every_contestant():
     for name in study.contestants():
         assert len(re.findall(rf"^\| {re.escape(name)} \|", BAYES, re.M)) == 2
     bound = row(BAYES, "| the theorem's bound |")
-    sizes = study.Study().sizes().items()
+    sizes = Study().sizes().items()
     assert [int(x) for x in bound] == [round(kl.regret_bound(size.totals, n, 0.5)) for size, (_, n) in sizes]
 
 

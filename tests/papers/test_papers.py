@@ -7,25 +7,24 @@ import pytest
 
 from klearning.experiments.spec import make_spec
 from klearning.experiments.store import Record, Store
-from klearning.papers.odonoghue2021 import bayes_regret, figure2, heatmaps, reproduce
+from klearning.papers.odonoghue2021 import bayes_regret, figure2, heatmaps
 from klearning.papers.odonoghue2021.protocols import GREEDY, K_OPTIMAL, K_SCHEDULE, PRINTED, SOFT, TEXT, THOMPSON
+from klearning.papers.publish import publish
 from klearning.theory import regret_bound
+from tests.support.papers import figure, fill, tiny
 
-TINY = reproduce.Extent(
-    seeds=2, cap=60, depths={"text": (4,), "printed": (4,)}, worlds=2, episodes=20, left_out=False, command="a test"
-)
+TINY = tiny(depths={"text": (4,), "printed": (4,)}, worlds=2, episodes=20)
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("papers") / "store")
-    result = reproduce.run(TINY, store)
-    assert not result.failed
+    fill(store, TINY)
     return store
 
 
 def test_everything_is_drawn_from_the_store(filled, tmp_path):
-    found = reproduce.publish(TINY, filled, tmp_path)
+    found = publish(TINY, filled, tmp_path).claims
     pictures = sorted(path.name for path in tmp_path.glob("*.png"))
     by_protocol = [f"figure{k}_{name}.png" for k in (2, 3, 4) for name in ("printed", "text")]
     assert pictures == sorted([*by_protocol, "figure1.png", "bayes_regret.png", "planning_cost.png", "watching.png"])
@@ -39,20 +38,20 @@ def test_everything_is_drawn_from_the_store(filled, tmp_path):
 def test_figures_are_the_same_bytes_twice(filled, tmp_path):
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
-        reproduce.publish(TINY, filled, tmp_path / folder)
+        publish(TINY, filled, tmp_path / folder)
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
 
 
 def test_a_second_call_runs_nothing(filled):
-    again = reproduce.run(TINY, filled)
+    again = fill(filled, TINY)
     assert again.done == 0
-    assert again.skipped == len({spec.name for spec in reproduce.specs(TINY)})
+    assert again.skipped == len({spec.name for spec in TINY.specs()})
 
 
 def test_a_figure_without_its_runs_says_which(tmp_path):
     with pytest.raises(KeyError, match="no run"):
-        heatmaps.read(Store(tmp_path), "figure3", TEXT)
+        figure("figure3_text").read(Store(tmp_path))
 
 
 def times(**changes):
@@ -95,6 +94,16 @@ def test_each_claim_of_figure_2_can_fail(label, values, expected):
 def test_claims_that_cannot_be_told_are_open():
     shallow = {label: {4: np.array([5.0, 5.0])} for label in TEXT.contestants()}
     assert marks(shallow)[:2] == "??"
+
+
+def test_evidence_is_words_where_there_are_no_numbers():
+    """No share "at L=[]", no first hit at nan."""
+    shallow = {label: {4: np.array([5.0, 5.0])} for label in TEXT.contestants()}
+    assert figure2.claims(shallow, TEXT)[-1].numbers == "no depth above 14 was run"
+    few = {label: {4: np.array([5.0, 5.0]), 20: np.array([5.0, 5.0])} for label in TEXT.contestants(left_out=False)}
+    assert figure2.claims(few, TEXT)[-1].numbers == "they were not run"
+    never = heatmaps.claims_k_learning(record(np.zeros(1000, bool)))[2]
+    assert (never.holds, never.numbers) == (False, "not reached in 1000 episodes")
 
 
 def record(hits, goal_visits=0.0, goal_value=9.0):

@@ -8,22 +8,26 @@ import pytest
 import klearning as kl
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import run_batches
-from klearning.papers.odonoghue2021 import growth, reproduce, study, study_report
+from klearning.papers.odonoghue2021 import growth, study, study_figure
 from klearning.papers.odonoghue2021.study import CENTRE, GRID, LONG, Size, label
+from klearning.papers.odonoghue2021.study_figure import Study
+from klearning.papers.paper import Extent
+from klearning.papers.publish import publish
+from tests.support.papers import PAPER
 
-SMALL = study.Study(worlds=40, episodes=40, long_worlds=20, long_episodes=200)
+SMALL = Study(worlds=40, episodes=40, long_worlds=20, long_episodes=200)
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("study") / "store")
-    run_batches(study.batches(SMALL), store)
+    run_batches(SMALL.batches().values(), store)
     return store
 
 
 @pytest.fixture(scope="module")
 def results(store):
-    return study.read(store, SMALL)
+    return SMALL.read(store)
 
 
 def test_the_bound_is_never_crossed(results):
@@ -40,7 +44,7 @@ def test_what_the_theorem_speaks_of():
     assert {name.split(", ")[2] for name in study.covered()} == {"paper", "sharp"}
     assert kl.theory.breaks_assumption(study.PRIOR) == []
     rng = np.random.default_rng(0)
-    for size in study.Study().sizes():
+    for size in Study().sizes():
         visits = [rng.integers(0, 9, (size.S, size.A)) for _ in range(size.L)]
         moves = [rng.multinomial(n, np.full(size.S, 1 / size.S)) for n in visits[:-1]]
         start = np.full(size.S, 1 / size.S)
@@ -53,7 +57,7 @@ def test_all_that_was_asked_for_is_there(results):
     assert len(results) == 8
     assert all(len(found) == 7 for found in results.values())
     assert results[LONG][study.THOMPSON].regret.shape == (20, len(results[LONG][study.THOMPSON].points))
-    whole = study.Study()
+    whole = Study()
     assert all(worlds == 1000 for size, (worlds, _) in whole.sizes().items() if size != LONG)
     assert Size(4, 4, 2).totals == (4, 16, 2)
 
@@ -105,7 +109,7 @@ def test_the_promise_is_the_sum_of_phi(store):
         kl.evaluate(kl.random_mdp(size.S, size.A, size.L, study.PRIOR, k), plan.policy).value for k in range(4000)
     ]
     assert abs(plan.bound - phi - np.mean(values)) < 4 * np.std(values) / np.sqrt(4000)
-    found = study.read(store, SMALL)[LONG][label("paper", "optimal")]
+    found = SMALL.read(store)[LONG][label("paper", "optimal")]
     worlds = [kl.random_mdp(2, 2, 2, study.PRIOR, k) for k in range(20)]
     first = [plan.bound - kl.evaluate(world, plan.policy).value for world in worlds]
     assert found.promised[:, 0] == pytest.approx(first, rel=1e-5)
@@ -153,7 +157,7 @@ def test_growth_in_size_has_the_bounds_own_exponents(results):
 
 
 def test_the_tables_have_the_numbers(results):
-    text = study_report.tables(results)
+    text = study_figure.tables(results)
     mean = results[CENTRE][study.THOMPSON].regret[:, -1].mean()
     row = next(line for line in text.splitlines() if line.startswith("| Thompson sampling"))
     assert f" {mean:.1f} [" in row
@@ -163,15 +167,16 @@ def test_the_tables_have_the_numbers(results):
 
 
 def test_the_study_is_drawn_from_the_store_alone(store, tmp_path):
-    extent = reproduce.Extent(figures=("study",), bayes=SMALL, command="a test")
-    assert reproduce.specs(extent) == []
-    assert run_batches(reproduce.batches(extent), store) == 0
-    found = reproduce.publish(extent, store, tmp_path)
+    extent = Extent((SMALL,), "a test")
+    assert extent.specs() == []
+    assert run_batches(extent.batches(), store) == 0
+    found = publish(extent, store, tmp_path).claims
     assert list(found) == ["study"]
     assert (tmp_path / "study.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "study.md").read_text().startswith("Command: `a test`")
 
 
 def test_studies_are_run_by_name_only():
-    assert reproduce.batches(reproduce.Extent()) == []
-    assert reproduce.Extent().bayes == study.Study()
+    assert PAPER.extent().batches() == []
+    (whole,) = PAPER.extent(["study"]).figures
+    assert whole.sizes() == Study().sizes()

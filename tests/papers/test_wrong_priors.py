@@ -13,9 +13,12 @@ from klearning.experiments.spec import build_prior, build_world
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import run_batches
 from klearning.optimism.bonuses import BONUSES
-from klearning.papers.odonoghue2021 import knowledge, misspecified, reproduce
+from klearning.papers.odonoghue2021 import knowledge, misspecified
+from klearning.papers.odonoghue2021.cases import Case
+from klearning.papers.publish import publish
+from tests.support.papers import PAPER
 
-EXTENT = reproduce.Extent(figures=("misspecification", "knowledge"), study_seeds=2, command="a test")
+EXTENT = PAPER.extent(["misspecification", "knowledge"], "a test", options={"seeds": 2})
 
 
 @pytest.fixture
@@ -23,16 +26,16 @@ def small(monkeypatch):
     """Two small worlds in place of the large ones."""
     sea = {"name": "deep_sea", "depth": 4, "noise": 0.05}
     river = {"name": "river_swim", "states": 3, "horizon": 4, "noise": 0.05}
+    few = {"sea": Case(sea, 20, 0.3, 1.0), "river": Case(river, 30, 1.0, 2.0)}
     for module in (misspecified, knowledge):
-        few = {"sea": module.Case(sea, 20, 0.3, 1.0), "river": module.Case(river, 30, 1.0, 2.0)}
         monkeypatch.setattr(module, "CASES", few)
 
 
 def test_everything_is_drawn_and_printed_from_the_store(small, tmp_path):
     store = Store(tmp_path / "store")
-    assert run_batches(reproduce.batches(EXTENT), store) > 0
-    assert run_batches(reproduce.batches(EXTENT), store) == 0
-    reproduce.publish(EXTENT, store, tmp_path)
+    assert run_batches(EXTENT.batches(), store) > 0
+    assert run_batches(EXTENT.batches(), store) == 0
+    publish(EXTENT, store, tmp_path)
     assert (tmp_path / "misspecification.png").read_bytes().startswith(b"\x89PNG")
     page = (tmp_path / "misspecification.md").read_text()
     case = misspecified.CASES["river"]
@@ -104,20 +107,17 @@ def test_the_usual_prior_is_right(case):
         **{key: value for key, value in case.world.items() if key != "name"}
     )  # fmt: skip
     assert world.noise == case.world["noise"]
-    if isinstance(case, misspecified.Case):
-        assert case.prior.reward.noise == world.noise
-    else:
-        assert world.noise == knowledge.NOISE
+    assert case.prior.reward.noise == world.noise
     widest = max(np.ptp(V) for V in kl.optimal(world).values)
     assert widest <= case.span + 1e-12
     assert case.span < 1.1 * widest
 
 
 def test_every_bonus_takes_part():
-    told = {batch.spec.agent["bonus"] for batch in knowledge.batches()}
-    assert told == set(BONUSES)
-    assert knowledge.batch(knowledge.CASES["DeepSea, depth 10"], "paper", knowledge.KNOWN[-1]) is None
-    names = [batch.name for batch in knowledge.batches()]
+    batches = knowledge.Knowledge().batches()
+    assert {batch.spec.agent["bonus"] for batch in batches.values()} == set(BONUSES)
+    assert ("paper", knowledge.STATIONARY, "DeepSea, depth 10") not in batches
+    names = [batch.name for batch in batches.values()]
     assert len(set(names)) == len(names) == len(BONUSES) * (3 * len(knowledge.KNOWN) - 2)
 
 

@@ -11,8 +11,8 @@ from klearning.cli.benchmark import benchmark
 from klearning.cli.completion import VARIABLE, completion
 from klearning.cli.learn import learn
 from klearning.cli.lists import agents, worlds
-from klearning.cli.paper import reproduce
 from klearning.cli.report import report
+from klearning.cli.reproduce import reproduce
 from klearning.cli.run import run
 from klearning.cli.stores import store, sweep
 from klearning.cli.streams import abandon_output, prepare_streams

@@ -93,18 +93,6 @@ def environment_options(ctx: click.Context) -> Iterable[str]:
         return ()
 
 
-def figure_names() -> Iterable[str]:
-    from klearning.papers.odonoghue2021.reproduce import FIGURES
-
-    return FIGURES
-
-
-def protocol_names() -> Iterable[str]:
-    from klearning.papers.odonoghue2021.protocols import PROTOCOLS
-
-    return PROTOCOLS
-
-
 def experiment_names() -> Iterable[str]:
     from klearning.benchmarks.bsuite.sweep import EXPERIMENTS
 
@@ -118,7 +106,6 @@ def problem_names() -> Iterable[str]:
 
 
 AGENT, WORLD = Name(lambda: AGENTS), Name(lambda: WORLDS)
-FIGURE, PROTOCOL = Name(figure_names), Name(protocol_names)
 EXPERIMENT, PROBLEM, ENVIRONMENT = Name(experiment_names), Name(problem_names), Name(environment_names)
 AGENT_OPTION = Pair(options_of("agent", AGENTS, "KLearning"))
 WORLD_OPTION = Pair(options_of("world", WORLDS, "deep_sea"))

@@ -1,1 +1,1 @@
-"""Pictures: pure functions from results to a Matplotlib figure. They run nothing."""
+"""What pictures are made of: Matplotlib's canvas, HTML that cannot be injected into, tiny images. Nothing is run."""

@@ -3,46 +3,47 @@
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 from klearning.experiments.store import Store
+from klearning.experiments.summaries import StoreSummary, summarise
+from klearning.figures.markup import Html, join
 from klearning.report import films, sections
-from klearning.report.gather import Gathered, gather
-from klearning.report.markup import Html, join
 from klearning.storage.files import write_whole
 from klearning.version import __version__
 
-SCRIPTS = ("drawing.js", "chart.js", "films.js", "dive.js", "page.js")
+SCRIPTS = ("drawing.js", "chart.js", "films.js", "page.js")
 LIMIT = 3_000_000  # bytes
 
 
 def write(store: Store, path: Path) -> int:
     """Build the report of a store and write it whole; returns the number of runs in it."""
-    gathered = gather(store)
-    page = build(gathered).encode()
+    summary = summarise(store)
+    page = build(summary).encode()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, page)
     except OSError as error:
         raise OSError(f"cannot write {path}: {error.strerror or error}") from None
-    return len(gathered.trials)
+    return len(summary.runs)
 
 
-def build(gathered: Gathered) -> str:
+def build(summary: StoreSummary) -> str:
     """The page. The same store gives the same bytes."""
-    reel = films.reel(gathered)
-    regret, regret_exhibits = sections.regret(gathered)
-    depth, depth_exhibits = sections.depth(gathered)
+    reel = films.reel(summary)
+    regret, regret_exhibits = sections.regret(summary)
+    depth, depth_exhibits = sections.depth(summary)
+    introductions = sections.introductions(summary)
     body = [
-        sections.deep_sea(gathered),
-        sections.watching(gathered, reel),
+        *(words.markup for words in introductions),
+        sections.watching(summary, reel),
         regret,
         depth,
-        sections.claims(gathered),
-        sections.runs(gathered),
+        sections.claims(summary),
+        sections.runs(summary),
     ]
     data = {
         "charts": {exhibit.chart.name: exhibit.chart.data() for exhibit in [*regret_exhibits, *depth_exhibits]},
@@ -50,12 +51,12 @@ def build(gathered: Gathered) -> str:
         "stages": reel.stages,
         "opening": films.opening(reel.films) if reel.films else [],
     }
-    return _page(join(body), data, len(gathered.trials))
+    return _page(join(body), [words.script for words in introductions], data, len(summary.runs))
 
 
-def _page(body: Html, data: Mapping[str, object], runs: int) -> str:
+def _page(body: Html, scripts: Sequence[str], data: Mapping[str, object], runs: int) -> str:
     style = _part("report.css")
-    script = '"use strict";\n(() => {\n' + "\n".join(_part(name) for name in SCRIPTS) + "})();\n"
+    script = '"use strict";\n(() => {\n' + "\n".join([*map(_part, SCRIPTS), *scripts]) + "})();\n"
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
@@ -79,4 +80,4 @@ def as_json(data: object) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-__all__ = ["LIMIT", "build", "gather", "write"]
+__all__ = ["LIMIT", "build", "summarise", "write"]

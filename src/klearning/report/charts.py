@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from klearning.report.gather import Trial
+from klearning.experiments.spec import Spec
+from klearning.experiments.summaries import RunSummary
+from klearning.papers import PAPERS
 from klearning.report.labels import agent_label, agent_order, looks
 
 DIGITS = 6
@@ -65,8 +68,18 @@ def _rounded(x: float) -> float | int:
     return int(short) if short.is_integer() and abs(short) < 1e15 else short
 
 
-def ordered(companies: Sequence[list[Trial]]) -> list[tuple[str, int, int, list[Trial]]]:
+def ordered(companies: Sequence[list[RunSummary]]) -> list[tuple[str, int, int, list[RunSummary]]]:
     """Label, colour, line and runs of the agents of a figure, in the order in which they are named."""
-    ranked = sorted(companies, key=lambda trials: agent_order(trials[0].spec))
-    specs = [trials[0].spec for trials in ranked]
-    return [(agent_label(spec), c, l, trials) for spec, (c, l), trials in zip(specs, looks(specs), ranked)]
+    ranked = sorted(companies, key=lambda runs: agent_order(runs[0].spec))
+    specs = [runs[0].spec for runs in ranked]
+    return [(agent_label(spec), c, l, runs) for spec, (c, l), runs in zip(specs, looks(specs), ranked)]
+
+
+def references(specs: Sequence[Spec], axis: str, x: ArrayLike) -> list[Series]:
+    """What papers have to compare such runs with, each curve once."""
+    at = np.asarray(x, float)
+    curves = [
+        curve for paper in PAPERS.values() for figure in paper.figures for curve in figure.references(specs, axis, at)
+    ]
+    unique = {curve.label: curve for curve in curves}
+    return [Series(curve.label, 0, curve.line, plain(at), plain(curve.y)) for curve in unique.values()]

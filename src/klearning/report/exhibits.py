@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from klearning.figures.markup import Html, element, folded, paragraph
 from klearning.report.charts import Chart
-from klearning.report.markup import Html, element, folded, paragraph
 
 MOST = 12  # exhibits of one section
 

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from klearning.arrays.types import Floats
 from klearning.experiments.spec import build_world
+from klearning.experiments.summaries import RunSummary, StoreSummary, setting
 from klearning.models.mdp import MDP
+from klearning.papers import PAPERS
 from klearning.report.charts import plain
-from klearning.report.gather import Gathered, Trial, setting
-from klearning.report.labels import agent_label, agent_order, protocol_word, world_label
-from klearning.storage.codec import NotRegistered
+from klearning.report.labels import agent_label, agent_order, protocol_of, protocol_word, world_label
+from klearning.worlds.stages import stage_of
 
 BUDGET = 1_250_000  # characters of all films
 MOST_OF_ONE = 300_000
@@ -26,120 +27,120 @@ MOST_ACTIONS = 8
 FULL = 65535
 
 
+class NoFilm(ValueError):
+    """Why there is no film of a run, as the page says it."""
+
+
+UNKNOWN = "of worlds that cannot be built here"
+MISSHAPEN = "with snapshots that are not of their world"
+NO_CHOICE = "with nothing to choose from"
+TOO_LARGE = "of worlds too large to draw"
+NO_ROOM = "to keep this file small"
+
+
 @dataclass(frozen=True, eq=False)
 class Reel:
-    """All films, what the page says of them without a script, and how many did not fit."""
+    """All films with their runs, and how many runs have none, by the reason."""
 
     films: list[dict[str, Any]]
     stages: list[dict[str, Any]]
-    trials: list[Trial]
-    left_out: int
-    unknown: list[str]  # why worlds could not be built
+    runs: list[RunSummary]
+    left_out: dict[str, int]
 
 
-def reel(gathered: Gathered) -> Reel:
+def reel(summary: StoreSummary) -> Reel:
     """Films of as many runs as fit: those of worlds in which many agents were watched for many frames first."""
-    watched = [trial for trial in gathered.trials if len(trial.spec.snapshots) > 1]
     films: list[dict[str, Any]] = []
     stages: dict[str, dict[str, Any]] = {}
-    kept: list[Trial] = []
-    unknown: list[str] = []
+    kept: list[RunSummary] = []
+    left_out: dict[str, int] = {}
     room = BUDGET
-    for trial in _by_interest(watched):
+    for run in _by_interest([run for run in summary.runs if len(run.spec.snapshots) > 1]):
         try:
-            made = _film(gathered, trial)
-        except NotRegistered as error:
-            unknown.append(str(error))
+            stage, film = _film(summary, run)
+            if len(film["data"]) > room:
+                raise NoFilm(NO_ROOM)
+        except NoFilm as why:
+            left_out[str(why)] = left_out.get(str(why), 0) + 1
             continue
-        if made is None or len(made[1]["data"]) > room:
-            continue
-        stage, film = made
-        key = setting(trial)
+        key = setting(run)
         number = list(stages).index(key) if key in stages else len(stages)
         stages.setdefault(key, stage)
         films.append(film | {"stage": number})
-        kept.append(trial)
+        kept.append(run)
         room -= len(film["data"])
-    left_out = len(watched) - len(kept) - len(unknown)
-    return Reel(films, list(stages.values()), kept, left_out, list(dict.fromkeys(unknown)))
+    return Reel(films, list(stages.values()), kept, left_out)
 
 
-def _by_interest(trials: list[Trial]) -> list[Trial]:
+def _by_interest(runs: list[RunSummary]) -> list[RunSummary]:
+    """Many agents in one setting first; among equals a paper's protocols, in its order."""
     crowd: dict[str, set[str]] = {}
-    for trial in trials:
-        crowd.setdefault(setting(trial), set()).add(trial.agent)
+    for run in runs:
+        crowd.setdefault(setting(run), set()).add(run.agent)
+    protocols = [protocol for paper in PAPERS.values() for protocol in paper.protocols.values()]
 
-    def rank(trial: Trial) -> tuple[Any, ...]:
-        spec = trial.spec
-        fitted = 0 if spec.protocol == "text" else 1
-        return (-len(crowd[setting(trial)]), fitted, setting(trial), spec.seed, agent_order(spec))
+    def rank(run: RunSummary) -> tuple[Any, ...]:
+        spec = run.spec
+        protocol = protocol_of(spec.protocol)
+        place = protocols.index(protocol) if protocol else len(protocols)
+        return (-len(crowd[setting(run)]), place, setting(run), spec.seed, agent_order(spec))
 
-    return sorted(trials, key=rank)
+    return sorted(runs, key=rank)
 
 
 def opening(films: list[dict[str, Any]]) -> list[int]:
-    """Which films are on when the page opens: K-learning, soft Q-learning and PSRL of the first stage if there."""
+    """Which films are on when the page opens: of the first stage those that papers lead with, or its first three."""
     first = [i for i, film in enumerate(films) if film["stage"] == films[0]["stage"]]
-    chosen = [
-        next((i for i in first if films[i]["family"] == name), None) for name in ("KLearning", "SoftQLearning", "PSRL")
-    ]
-    found = [i for i in chosen if i is not None]
-    return (found + [i for i in first if i not in found])[: max(len(found), min(3, len(first)))][:3]
+    leads = dict.fromkeys(name for paper in PAPERS.values() for name in paper.leads)
+    by_lead = [next((i for i in first if films[i]["family"] == name), None) for name in leads]
+    chosen = [i for i in by_lead if i is not None][:3]
+    return (chosen + [i for i in first if i not in chosen])[: max(len(chosen), min(3, len(first)))]
 
 
-def _film(gathered: Gathered, trial: Trial) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """The stage and the film; None where the run's snapshots are not of its world, or too many.
-
-    NotRegistered where the world is none of ours.
-    """
+def _film(summary: StoreSummary, run: RunSummary) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The stage and the film."""
+    spec = run.spec
     try:
-        record = gathered.store.read(trial.folder)
+        record = summary.store.read(run.folder)
         values, visits = record.arrays["snapshot_values"], record.arrays["snapshot_visits"]
-        times = np.array(trial.spec.snapshots)[: len(values)]
-        if trial.spec.world["name"] == "deep_sea" and values.shape[1] != _triangle(trial.spec.world["depth"]):
-            return None
-        world = build_world(trial.spec)
-        frames, S = values.shape
-        A = world.actions
         policy = record.arrays.get("snapshot_policy")
-        if (
-            visits.shape != (frames, A, S)
-            or world.layers[-1] != S
-            or not 1 < A <= MOST_ACTIONS
-            or not np.isfinite(values).all()
-        ):
-            return None
-        if policy is not None and policy.shape != visits.shape:
-            return None
-        at = thinned(frames, S * (2 + 2 * A + A - 1))
-        if len(at) < 2:
-            return None
-        packed = [pack(values[i], visits[i], None if policy is None else policy[i]) for i in at]
-        hits, regret = np.cumsum(record.arrays["hits"]), record.regret
-    except NotRegistered:
-        raise
-    except (ValueError, TypeError, KeyError, IndexError, MemoryError, OverflowError):
-        return None
-    spec, shown = trial.spec, times[at]
+        times = np.array(spec.snapshots)[: len(values)]
+        states = stage_of(spec.world["name"]).states
+        if states is not None and values.shape[1] != states(spec.world):
+            raise NoFilm(MISSHAPEN)  # before a world of any size is built
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError):
+        raise NoFilm(MISSHAPEN) from None
+    try:
+        world = build_world(spec)
+    except (ValueError, TypeError, KeyError, MemoryError, OverflowError) as error:
+        raise NoFilm(f"{UNKNOWN} ({error})") from None
+    A, S = world.actions, int(world.layers[-1])
+    fits = values.shape[1:] == (S,) and visits.shape == (len(values), A, S) and np.isfinite(values).all()
+    if not fits or (policy is not None and policy.shape != visits.shape) or len(times) != len(values):
+        raise NoFilm(MISSHAPEN)
+    at = thinned(len(values), S * (2 + 2 * A + A - 1))
+    if A == 1 or A > MOST_ACTIONS or len(at) < 2:
+        raise NoFilm(NO_CHOICE if A == 1 else TOO_LARGE)
+    packed = [pack(values[i], visits[i], None if policy is None else policy[i]) for i in at]
+    shown = times[at]
+    if shown[-1] > record.ran:
+        raise NoFilm(MISSHAPEN)
+    hits = np.cumsum(record.arrays["hits"])
     film = {
         "label": agent_label(spec),
         "family": spec.agent["name"],
         "seed": spec.seed,
         "t": shown.tolist(),
         "found": hits[shown - 1].tolist() if world.goal is not None else None,
-        "first": None if np.isnan(trial.first_hit) else int(trial.first_hit),
-        "regret": plain(regret[shown - 1]),
+        "first": None if np.isnan(run.first_hit) else int(run.first_hit),
+        "regret": plain(record.regret[shown - 1]),
         "low": plain(values[at].min(axis=1)),
         "high": plain(values[at].max(axis=1)),
         "unit": plain([max(1.0, visits[i].max() / FULL) for i in at]),
         "policy": policy is not None,
         "data": base64.b64encode(b"".join(packed)).decode(),
     }
-    return stage(world, trial), film
-
-
-def _triangle(depth: int) -> int:
-    return depth * (depth + 1) // 2
+    return stage(world, run), film
 
 
 def thinned(frames: int, size: int) -> list[int]:
@@ -163,27 +164,28 @@ def pack(values: Floats, visits: Floats, policy: Floats | None) -> bytes:
     return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
 
 
-def stage(world: MDP, trial: Trial) -> dict[str, Any]:
+def stage(world: MDP, run: RunSummary) -> dict[str, Any]:
     """How a world is drawn: its rows, where each action leads most likely, its goal."""
-    spec = trial.spec
+    spec = run.spec
     word = protocol_word(spec.protocol)
-    named = spec.world["name"] in ("deep_sea", "river_swim") and spec.world.get("mapping_seed") is None
+    known = stage_of(spec.world["name"])
     return {
         "title": world_label(spec.world) + (f", {word}" if word else ""),
         "rows": np.diff(world.layers).tolist(),
         "next": [_columns(world, a).tolist() for a in range(world.actions)],
-        "actions": ["left", "right"] if named else [f"action {a}" for a in range(world.actions)],
+        "actions": list(known.actions(spec.world)) or [f"action {a}" for a in range(world.actions)],
         "goal": None if world.goal is None else int(world.goal[0]),
+        "prize": known.goal,
     }
 
 
 def _columns(world: MDP, a: int) -> NDArray[np.int64]:
     """The column of the likeliest next state of every state; −1 in the last layer, which has none."""
     rows, layers = world.rows, world.layers
-    found = np.full(layers[-1], -1)
+    column = np.full(layers[-1], -1)
     for l in range(len(layers) - 2):
         for s in range(layers[l], layers[l + 1]):
             start, length = rows.start[a, s], rows.length[a, s]
             if length:
-                found[s] = rows.succ[start + rows.weight[start : start + length].argmax()] - layers[l + 1]
-    return found
+                column[s] = rows.succ[start + rows.weight[start : start + length].argmax()] - layers[l + 1]
+    return column

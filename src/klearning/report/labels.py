@@ -2,76 +2,80 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
+from klearning.agents import AGENTS
 from klearning.experiments.spec import Spec
-from klearning.papers.odonoghue2021 import bayes_regret
-from klearning.papers.odonoghue2021.protocols import PROTOCOLS
+from klearning.experiments.summaries import agent_key
+from klearning.papers import PAPERS
+from klearning.papers.figure import Protocol
 from klearning.registry import Origin
-from klearning.storage.codec import agent_data, call_data, prior_data
+from klearning.storage.codec import call_data, prior_data
+from klearning.worlds.stages import stage_of
 
-# one colour a family, so that an agent looks the same in every figure; its variants differ by the line
-FAMILIES = (
-    "KLearning", "PSRL", "RLSVI", "SoftQLearning", "QLearning", "UCBVI", "OptimisticQLearning", "BEB",
-    "BOLT", "UCFH", "UCRL2",
-)  # fmt: skip
-LINES = 4
+COLOURS = 16  # of the page; an agent's class has one, so that it looks the same in every figure
+LINES = 4  # by which variants of one class differ
 
 
-@cache
 def paper_labels(protocol: str) -> dict[str, str]:
-    """The paper's name of an agent by its data."""
-    chosen = PROTOCOLS[protocol].contestants() if protocol in PROTOCOLS else {}
-    known = bayes_regret.CONTESTANTS if protocol == "bayes" else chosen
-    return {json.dumps(agent_data(a), sort_keys=True): label for label, a in known.items()}
+    """The name of an agent by its data, in the paper that has this protocol; empty where none has it."""
+    return next((labels for paper in PAPERS.values() if (labels := paper.labels(protocol))), {})
+
+
+def protocol_of(name: str) -> Protocol | None:
+    return next((paper.protocols[name] for paper in PAPERS.values() if name in paper.protocols), None)
 
 
 def agent_label(spec: Spec) -> str:
-    known = paper_labels(spec.protocol).get(json.dumps(spec.agent, sort_keys=True))
-    return known or _call("agent", spec.agent)
+    return paper_labels(spec.protocol).get(agent_key(spec)) or _call("agent", spec.agent)
 
 
 def agent_order(spec: Spec) -> tuple[Any, ...]:
-    """Families in their order, within one the paper's order, then by name."""
-    family = spec.agent["name"]
-    rank = FAMILIES.index(family) if family in FAMILIES else len(FAMILIES)
-    known = list(paper_labels(spec.protocol).values())
+    """Classes in the order of the registry, within one the paper's order, then by name."""
+    names = list(paper_labels(spec.protocol).values())
     label = agent_label(spec)
-    return rank, known.index(label) if label in known else len(known), label
+    return _rank(spec), names.index(label) if label in names else len(names), label
 
 
 def looks(specs: Sequence[Spec]) -> list[tuple[int, int]]:
     """Colour and line of agents that are drawn together."""
     used: dict[int, int] = {}
-    found = []
+    shown = []
     for spec in specs:
-        family = spec.agent["name"]
-        colour = FAMILIES.index(family) if family in FAMILIES else len(FAMILIES)
-        found.append((colour, used.get(colour, 0) % LINES))
+        colour = _rank(spec) % COLOURS
+        shown.append((colour, used.get(colour, 0) % LINES))
         used[colour] = used.get(colour, 0) + 1
-    return found
+    return shown
+
+
+def _rank(spec: Spec) -> int:
+    """The place of an agent's class in the registry; after all of them where it is not registered here."""
+    names = list(AGENTS)
+    return names.index(spec.agent["name"]) if spec.agent["name"] in names else len(names)
 
 
 def world_label(world: Mapping[str, Any], *free: str) -> str:
-    """DeepSea of depth 20; anything else as it would be called."""
+    """DeepSea of depth 20; anything else as it would be called. ``free`` are the parameters that vary."""
     rest = {key: value for key, value in world.items() if key not in free}
-    if world["name"] == "deep_sea" and "depth" in world:
-        return "DeepSea" if "depth" in free else f"DeepSea of depth {world['depth']}"
-    if world["name"] == "random_mdp" and "seed" in free:
-        return "MDPs drawn from the prior"
-    return _call("world", rest)
+    return stage_of(world["name"]).title(rest) or _call("world", rest)
+
+
+def free_parameters(world: Mapping[str, Any]) -> list[str]:
+    """What varies where every seed has a world of its own."""
+    parameter = stage_of(world["name"]).drawn_by
+    return [parameter] if parameter else []
 
 
 def protocol_label(name: str) -> str:
-    if name in PROTOCOLS:
-        return f"{name} ({PROTOCOLS[name].note})"
-    return name or "none named"
+    protocol = protocol_of(name)
+    return f"{name} ({protocol.note})" if protocol else name or "none named"
 
 
 def protocol_word(name: str) -> str:
-    """One word on where settings come from."""
-    return {"text": "fitted settings", "printed": "settings as printed"}.get(name, name)
+    """One word on where settings come from; none where agents are the paper's but there are no settings to choose."""
+    if protocol := protocol_of(name):
+        return protocol.word
+    return "" if paper_labels(name) else name
 
 
 def prior_label(prior: Mapping[str, Any]) -> str:

@@ -4,64 +4,61 @@ import numpy as np
 
 from klearning.arrays.types import Floats, Ints
 from klearning.experiments.statistics import FEWEST, Interval, mean_interval
-from klearning.papers.odonoghue2021 import bayes_regret
-from klearning.report import commands
-from klearning.report.charts import MOST_SERIES, Chart, Series, ordered, plain
+from klearning.experiments.summaries import RunSummary, StoreSummary, by_agent, moments, together
+from klearning.figures.markup import Html, number, table
+from klearning.report.charts import MOST_SERIES, Chart, Series, ordered, plain, references
 from klearning.report.exhibits import MOST, Exhibit
-from klearning.report.gather import Gathered, Trial, by_agent, moments, together
-from klearning.report.labels import protocol_word, world_label
-from klearning.report.markup import Html, number, table
+from klearning.report.labels import free_parameters, protocol_word, world_label
 from klearning.report.settings import behind
-from klearning.theory import lower_bound, regret_bound
 
 SHOWN = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)  # columns of the table
 
 
-def exhibits(gathered: Gathered) -> tuple[list[Exhibit], int]:
+def exhibits(summary: StoreSummary) -> tuple[list[Exhibit], int]:
     """The largest comparisons, and how many there are in all."""
-    usable = [trial for trial in gathered.trials if trial.regret.size]
-    drawn_worlds = [trial for trial in usable if trial.spec.world["name"] == "random_mdp"]
-    fixed = [trial for trial in usable if trial.spec.world["name"] != "random_mdp"]
-    groups = [*together(fixed), *together(drawn_worlds, "seed")]
+    kinds: dict[tuple[str, ...], list[RunSummary]] = {}  # by what varies with the seed: nothing first
+    for run in summary.runs:
+        if run.regret.size:
+            kinds.setdefault(tuple(free_parameters(run.spec.world)), []).append(run)
+    groups = [group for free, runs in sorted(kinds.items()) for group in together(runs, *free)]
     groups.sort(key=_interest)
     return [_exhibit(f"regret-{i}", group) for i, group in enumerate(groups[:MOST])], len(groups)
 
 
-def _interest(group: list[Trial]) -> tuple[int, int]:
-    """DeepSea, which the reader has just seen, before others; within these many agents, then many seeds."""
+def _interest(group: list[RunSummary]) -> tuple[int, int]:
+    """What the reader has just watched before the rest; within these many agents, then many seeds."""
     agents = len(by_agent(group))
-    deep = group[0].spec.world["name"] == "deep_sea"
-    return (0 if deep and agents > 2 else 1, -agents * len(group))
+    watched = agents > 2 and any(run.spec.snapshots for run in group)
+    return (0 if watched else 1, -agents * len(group))
 
 
-def _exhibit(name: str, group: list[Trial]) -> Exhibit:
-    companies = sorted(by_agent(group).values(), key=lambda trials: _last(trials))
+def _exhibit(name: str, group: list[RunSummary]) -> Exhibit:
+    companies = sorted(by_agent(group).values(), key=_last)
     kept = ordered(companies[:MOST_SERIES])
     spec, t = group[0].spec, moments(group[0].spec.episodes)
-    series = [_series(label, colour, line, trials, t) for label, colour, line, trials in kept]
-    where = world_label(spec.world, "seed")
+    series = [_series(label, colour, line, runs, t) for label, colour, line, runs in kept]
+    free = free_parameters(spec.world)
     word = protocol_word(spec.protocol)
-    drawn = spec.world["name"] == "random_mdp"
-    chart = Chart(name, "episode", "mean cumulative regret", series, _bounds(group, t), x_log=drawn, y_log=drawn)
-    dropped = len(companies) - len(kept)
+    bounds = references([run.spec for run in group], "episode", t)
+    chart = Chart(name, "episode", "mean cumulative regret", series, bounds, x_log=bool(free), y_log=bool(free))
     return Exhibit(
         chart,
-        f"{where}{f', {word}' if word and word != 'bayes' else ''}",
-        _see(series, spec.episodes, drawn),
-        _caption([len(trials) for *_, trials in kept], dropped, drawn),
+        f"{world_label(spec.world, *free)}{f', {word}' if word else ''}",
+        _see(series, spec.episodes, bool(free)),
+        _caption([len(runs) for *_, runs in kept], len(companies) - len(kept), bool(free)),
         _table(series, t),
-        behind(group, commands.of_regret(group)),
+        behind(group),
     )
 
 
-def _last(trials: list[Trial]) -> float:
-    return float(np.mean([trial.regret[-1] for trial in trials]))
+def _last(runs: list[RunSummary]) -> float:
+    return float(np.mean([run.regret[-1] for run in runs]))
 
 
-def _series(label: str, colour: int, line: int, trials: list[Trial], t: Ints) -> Series:
-    paths = np.stack([trial.regret for trial in trials])
+def _series(label: str, colour: int, line: int, runs: list[RunSummary], t: Ints) -> Series:
+    paths = np.stack([run.regret for run in runs])
     ends = [_interval(column) for column in paths.T]
-    banded = len(trials) >= FEWEST
+    banded = len(runs) >= FEWEST
     return Series(
         label, colour, line, plain(t), plain(paths.mean(axis=0)),
         plain([e.low for e in ends]) if banded else None, plain([e.high for e in ends]) if banded else None,
@@ -72,17 +69,6 @@ def _interval(regrets: Floats) -> Interval:
     """None where all but a few runs have lost the very same: a bootstrap-t has nothing to go by there."""
     apart = len(np.unique(regrets.round(9)))
     return Interval(float(regrets.mean()), np.nan, np.nan) if 1 < apart < FEWEST // 2 else mean_interval(regrets)
-
-
-def _bounds(group: list[Trial], t: Ints) -> list[Series]:
-    """The theorem's bound and the rate of the lower one, for the worlds for which the paper's module states them."""
-    if not commands.is_bayes(group):
-        return []
-    x = t.astype(float)
-    return [
-        Series("bound of the theorem", 0, 0, plain(t), plain(regret_bound(bayes_regret.SIZES, x, bayes_regret.NOISE))),
-        Series("√(LSAT)", 0, 1, plain(t), plain(lower_bound(bayes_regret.SIZES, x))),
-    ]
 
 
 def _see(series: list[Series], episodes: int, drawn: bool) -> str:

@@ -3,53 +3,51 @@
 import numpy as np
 
 from klearning.arrays.types import Floats
+from klearning.experiments.spec import build_world
 from klearning.experiments.statistics import FEWEST, median_interval
-from klearning.report import commands
-from klearning.report.charts import MOST_SERIES, Chart, Series, ordered, plain
+from klearning.experiments.summaries import RunSummary, StoreSummary, by_agent, together
+from klearning.figures.markup import Html, number, table
+from klearning.report.charts import MOST_SERIES, Chart, Series, ordered, plain, references
 from klearning.report.exhibits import MOST, Exhibit
-from klearning.report.gather import Gathered, Trial, by_agent, together
 from klearning.report.labels import protocol_word, world_label
-from klearning.report.markup import Html, number, table
 from klearning.report.settings import behind
+from klearning.worlds.stages import stage_of
 
 
-def exhibits(gathered: Gathered) -> tuple[list[Exhibit], int]:
+def exhibits(summary: StoreSummary) -> tuple[list[Exhibit], int]:
     """Worlds with a depth, at two depths or more. Where runs were made to stop when solved, these alone."""
-    deep = [t for t in gathered.trials if isinstance(t.spec.world.get("depth"), int)]
-    stopped = [trial for trial in deep if trial.spec.stop == "solved"]
+    deep = [run for run in summary.runs if isinstance(run.spec.world.get("depth"), int)]
+    stopped = [run for run in deep if run.spec.stop == "solved"]
     groups = [g for g in together(stopped or deep, "depth") if len(_depths(g)) > 1]
     return [_exhibit(f"scaling-{i}", group) for i, group in enumerate(groups[:MOST])], len(groups)
 
 
-def _depths(group: list[Trial]) -> list[int]:
-    return sorted({trial.spec.world["depth"] for trial in group})
+def _depths(group: list[RunSummary]) -> list[int]:
+    return sorted({run.spec.world["depth"] for run in group})
 
 
-def _times(trials: list[Trial], depths: list[int]) -> list[Floats]:
-    return [np.array([trial.solved for trial in trials if trial.spec.world["depth"] == depth]) for depth in depths]
+def _times(runs: list[RunSummary], depths: list[int]) -> list[Floats]:
+    return [np.array([run.solved for run in runs if run.spec.world["depth"] == depth]) for depth in depths]
 
 
-def _exhibit(name: str, group: list[Trial]) -> Exhibit:
-    companies = sorted(by_agent(group).values(), key=lambda trials: -sum(np.isfinite(t.solved) for t in trials))
+def _exhibit(name: str, group: list[RunSummary]) -> Exhibit:
+    companies = sorted(by_agent(group).values(), key=lambda runs: -sum(np.isfinite(run.solved) for run in runs))
     kept = ordered(companies[:MOST_SERIES])
     depths, spec = _depths(group), group[0].spec
-    times = {label: _times(trials, depths) for label, _, _, trials in kept}
+    times = {label: _times(runs, depths) for label, _, _, runs in kept}
     series = [_series(label, colour, line, depths, times[label]) for label, colour, line, _ in kept]
-    x = np.array(depths, float)
-    coin = 2.0 ** (x - 1)
-    references = [
-        Series("2^(L−1)", 0, 1, plain(x), plain(np.where(coin <= spec.episodes, coin, np.nan))),
-        Series("cap", 0, 2, plain(x), plain(np.full_like(x, spec.episodes))),
-    ]
+    cap = Series("cap", 0, 2, plain(depths), plain([spec.episodes] * len(depths)))
+    curves = [*references([run.spec for run in group], "depth", depths), cap]
     word = protocol_word(spec.protocol)
     title = f"{world_label(spec.world, 'depth')}{f', {word}' if word else ''}, up to {spec.episodes:,} episodes"
+    counts = [len(t) for by_depth in times.values() for t in by_depth if len(t)]
     return Exhibit(
-        Chart(name, "depth L", "episodes until solved (median)", series, references, y_log=True),
+        Chart(name, "depth L", "episodes until solved (median)", series, curves, y_log=True),
         title,
-        _see(series, depths, times),
-        _caption([len(t) for found in times.values() for t in found if len(t)], len(companies) - len(kept)),
+        _see(series, depths),
+        _caption(counts, len(companies) - len(kept), stage_of(spec.world["name"]).goal),
         _table(depths, times),
-        behind(group, commands.of_scaling(group, depths)),
+        behind(group),
     )
 
 
@@ -63,7 +61,7 @@ def _series(label: str, colour: int, line: int, depths: list[int], times: list[F
     return Series(label, colour, line, plain(depths), middle, low if banded else None, high if banded else None, solved)
 
 
-def _see(series: list[Series], depths: list[int], times: dict[str, list[Floats]]) -> str:
+def _see(series: list[Series], depths: list[int]) -> str:
     reached = [s for s in series if s.y[-1] is not None]
     said = f"No agent solves depth {depths[-1]} in half of its seeds."
     if reached:
@@ -83,20 +81,20 @@ def _see(series: list[Series], depths: list[int], times: dict[str, list[Floats]]
     return said
 
 
-def _caption(counts: list[int], dropped: int) -> str:
+def _caption(counts: list[int], dropped: int, goal: str) -> str:
     size = f"{max(counts)}" if max(counts) == min(counts) else f"{min(counts)} to {max(counts)}"
     bands = f"bands, where there are {FEWEST} or more: 95% intervals of the median"
     if max(counts) < FEWEST:
         bands = f"no intervals, for these need {FEWEST} or more"
     left = f" The {dropped} agents that solved least are left out." if dropped else ""
     return (
-        f"Solved: the first episode by which a tenth of all so far reached the treasure. Median over {size} seeds, "
+        f"Solved: the first episode by which a tenth of all so far reached the {goal}. Median over {size} seeds, "
         f"those unsolved counted as longer than the cap; a curve ends where half of the seeds fail; {bands}.{left}"
     )
 
 
 def _table(depths: list[int], times: dict[str, list[Floats]]) -> Html:
-    rows = [[label, *map(_cell, found)] for label, found in times.items()]
+    rows = [[label, *map(_cell, by_depth)] for label, by_depth in times.items()]
     return table("Median episodes until solved", ["agent", *(f"L = {d}" for d in depths)], rows)
 
 
@@ -111,38 +109,44 @@ def _cell(times: Floats) -> str:
     return f"{number(m.estimate)} [{number(m.low)}, {high}] {solved}"
 
 
-def planning(gathered: Gathered) -> Exhibit | None:
-    """Backups of a state and action an episode: the sweeps that agents report, times states and actions of DeepSea."""
-    known = [t for t in gathered.trials if t.spec.world["name"] == "deep_sea" and np.isfinite(t.sweeps)]
-    groups = together((t for t in known if t.spec.stop == "never"), "depth")
+def planning(summary: StoreSummary) -> Exhibit | None:
+    """Backups of a state and action an episode: the sweeps that agents report, times the pairs that each backs up."""
+    telling = [run for run in summary.runs if isinstance(run.spec.world.get("depth"), int) and np.isfinite(run.sweeps)]
+    groups = together((run for run in telling if run.spec.stop == "never"), "depth")
     group = max(groups, key=lambda g: len(_depths(g)), default=[])
     depths = _depths(group)
-    if len(depths) < 2:
+    whole = [runs for runs in by_agent(group).values() if _depths(runs) == depths]
+    pairs = _pairs(group)
+    if len(depths) < 2 or not whole or not pairs:
         return None
-    L = np.array(depths, float)
-    whole = [trials for trials in by_agent(group).values() if _depths(trials) == depths]
     kept = ordered(whole[:MOST_SERIES])
-    if not kept:
-        return None
-    sweeps = {label: _sweeps(trials, depths) for label, _, _, trials in kept}
+    one = np.array([pairs[depth] for depth in depths], float)
+    sweeps = {label: _sweeps(runs, depths) for label, _, _, runs in kept}
     series = [
-        Series(
-            label, c, l, plain(L), plain(sweeps[label] * L * (L + 1)), note=[f"{s:.1f} sweeps" for s in sweeps[label]]
-        )
+        Series(label, c, l, plain(depths), plain(sweeps[label] * one), note=[f"{s:.1f} sweeps" for s in sweeps[label]])
         for label, c, l, _ in kept
     ]
-    one = Series("one sweep: L(L+1)", 0, 1, plain(L), plain(L * (L + 1)))
-    chart = Chart("planning", "depth L", "backups an episode", series, [one], x_log=True, y_log=True)
-    last = "; ".join(f"{label} {found[-1]:.1f}" for label, found in sweeps.items())
-    rows = [[label, *(f"{s:.2f}" for s in found)] for label, found in sweeps.items()]
+    reference = Series("one sweep", 0, 1, plain(depths), plain(one))
+    chart = Chart("planning", "depth L", "backups an episode", series, [reference], x_log=True, y_log=True)
+    last = "; ".join(f"{label} {counts[-1]:.1f}" for label, counts in sweeps.items())
+    rows = [[label, *(f"{s:.2f}" for s in counts)] for label, counts in sweeps.items()]
     return Exhibit(
         chart, "What planning costs", f"Sweeps through all states an episode at depth {depths[-1]}: {last}.",
         f"Counted, not timed: mean over {group[0].spec.episodes:,} episodes of every run.",
         table("Mean sweeps an episode", ["agent", *(f"L = {d}" for d in depths)], rows),
-        behind(group, commands.of_planning(group)),
+        behind(group),
     )  # fmt: skip
 
 
-def _sweeps(trials: list[Trial], depths: list[int]) -> Floats:
-    found = [[t.sweeps for t in trials if t.spec.world["depth"] == d] for d in depths]
-    return np.array([np.mean(x) if x else np.nan for x in found])
+def _pairs(group: list[RunSummary]) -> dict[int, int]:
+    """States times actions by depth; empty where a world is not one of those known here."""
+    try:
+        worlds = {run.spec.world["depth"]: run.spec for run in group}
+        return {depth: build_world(spec).reward.size for depth, spec in worlds.items()}
+    except (ValueError, TypeError, KeyError, MemoryError, OverflowError):
+        return {}
+
+
+def _sweeps(runs: list[RunSummary], depths: list[int]) -> Floats:
+    counts = [[run.sweeps for run in runs if run.spec.world["depth"] == depth] for depth in depths]
+    return np.array([np.mean(x) if x else np.nan for x in counts])

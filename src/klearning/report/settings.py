@@ -5,32 +5,34 @@ from collections.abc import Sequence
 from typing import Any
 
 from klearning.experiments.spec import Spec
-from klearning.report.gather import Trial
+from klearning.experiments.summaries import RunSummary
+from klearning.figures.markup import Html, element, folded, paragraph
+from klearning.papers import command_of
 from klearning.report.labels import prior_label, protocol_label
-from klearning.report.markup import Html, element, folded, paragraph
 
 MOST_TABLES = 6  # of a sweep file that are printed
 
 
-def behind(trials: Sequence[Trial], command: str, note: str = "") -> Html:
-    """The fold below a figure: protocol, prior, seeds and command."""
-    spec = trials[0].spec
+def behind(runs: Sequence[RunSummary]) -> Html:
+    """The fold below a figure: protocol, prior, seeds, and the command or sweep file that makes these runs."""
+    specs = [run.spec for run in runs]
+    spec = specs[0]
     facts = {
         "protocol": protocol_label(spec.protocol),
         "prior": prior_label(spec.prior),
         "episodes": f"{spec.episodes:,}" + (", or until solved" if spec.stop == "solved" else ""),
-        "seeds": seeds_label([trial.spec.seed for trial in trials]),
-        "runs": f"{len(trials):,}",
+        "seeds": seeds_label([spec.seed for spec in specs]),
+        "runs": f"{len(runs):,}",
     }
     if spec.evaluate_every > 1:
         facts["policies evaluated"] = f"every {spec.evaluate_every} episodes"
     listed = element("dl", *(part for key, value in facts.items() for part in (_term(key), element("dd", value))))
-    parts = [listed, paragraph(note) if note else ""]
-    if command:
+    parts = [listed]
+    if command := command_of(specs):
         parts += [paragraph("Command:"), element("pre", element("code", command))]
     else:
         parts += [paragraph("Sweep file, for ", element("code", "klearning sweep FILE"), ":")]
-        parts += [element("pre", element("code", sweep_file([trial.spec for trial in trials])))]
+        parts += [element("pre", element("code", sweep_file(specs)))]
     return folded("Settings and command", *parts, class_="settings")
 
 

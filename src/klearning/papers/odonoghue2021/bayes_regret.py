@@ -4,7 +4,9 @@ Mean rewards are Beta(1, 1), rewards coin flips, transitions Dirichlet: Assumpti
 few worlds; study.py has K-learning's versions and Thompson sampling on a thousand worlds of every size.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,29 +22,29 @@ from klearning.agents.ucbvi import UCBVI
 from klearning.agents.ucfh import UCFH
 from klearning.agents.ucrl2 import UCRL2
 from klearning.arrays.types import Floats
-from klearning.beliefs.belief import Prior
-from klearning.beliefs.rewards import Beta
-from klearning.beliefs.transitions import Dirichlet
 from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.statistics import FEWEST, holm, mean_interval, paired_difference
 from klearning.experiments.store import Store
+from klearning.experiments.summaries import StoreSummary
 from klearning.figures.canvas import new_figure, series, styled
-from klearning.papers.odonoghue2021.claims import Claim
+from klearning.papers.claims import Claim, Verdict
+from klearning.papers.figure import Figure, Reference
+from klearning.papers.odonoghue2021.study import NOISE, PRIOR, THOMPSON, Size
+from klearning.storage.codec import prior_data
 from klearning.theory import lower_bound, regret_bound
 from klearning.trials.agent import Agent
 
-STATES, ACTIONS, HORIZON = 5, 2, 5
-EPISODES = 1000
-SIZES = (HORIZON, STATES * HORIZON, ACTIONS)  # as the theorem counts: states over all layers
-NOISE = 0.5  # σ of a coin flip
-PRIOR = Prior(Beta(1.0, 1.0), Dirichlet(mass=1.0))
+SIZE = Size(L=5, S=5, A=2)
+SIZES = SIZE.totals  # as the theorem counts: states over all layers
+PROTOCOL = "bayes"
+WORLD = {"name": "random_mdp", "states": SIZE.S, "actions": SIZE.A, "horizon": SIZE.L}
 
 CONTESTANTS: dict[str, Agent] = {
     "K-learning, optimal, reward": KLearning(),
     "K-learning, optimal, sharp": KLearning(bonus="sharp"),
     "K-learning, optimal, paper": KLearning(bonus="paper"),
     "K-learning, schedule, paper": KLearning("schedule", bonus="paper"),
-    "Thompson sampling": PSRL(),
+    THOMPSON: PSRL(),
     "RLSVI": RLSVI(),
     "UCBVI, Bernstein × 0.01": UCBVI("bernstein", scale=0.01),
     "OQL, Bernstein × 0.01": OptimisticQLearning("bernstein", scale=0.01),
@@ -60,41 +62,92 @@ def contestants(left_out: bool = True) -> dict[str, Agent]:
     return {label: a for label, a in CONTESTANTS.items() if left_out or not isinstance(a, BOLT | UCFH | UCRL2)}
 
 
-def specs(worlds: int, episodes: int = EPISODES, left_out: bool = True) -> list[Spec]:
-    return [
-        make_spec(
-            {"name": "random_mdp", "states": STATES, "actions": ACTIONS, "horizon": HORIZON, "seed": k}, agent, PRIOR,
-            episodes=episodes, seed=k, protocol="bayes",
-        )
-        for agent in contestants(left_out).values()
-        for k in range(worlds)
-    ]  # fmt: skip
+@dataclass(frozen=True, eq=False)
+class BayesRegret(Figure[dict[str, Floats]]):
+    """Reads cumulative regret, (worlds, episodes), by label."""
+
+    name: str = "bayes_regret"
+    worlds: int = 30
+    episodes: int = 1000
+    left_out: bool = True  # also the algorithms that the paper left out of its figure
+
+    def small(self) -> Self:
+        return replace(self, worlds=10, episodes=200, left_out=False)
+
+    def runs(self) -> dict[tuple[str, int], Spec]:
+        """By label and world, which is also the seed."""
+        return {
+            (label, k): make_spec(
+                WORLD | {"seed": k}, agent, PRIOR, episodes=self.episodes, seed=k, protocol=PROTOCOL,
+            )
+            for label, agent in contestants(self.left_out).items()
+            for k in range(self.worlds)
+        }  # fmt: skip
+
+    def read(self, store: Store) -> dict[str, Floats]:
+        regret = {key: store.get(spec).regret for key, spec in self.runs().items()}
+        return {label: np.stack([regret[label, k] for k in range(self.worlds)]) for label in contestants(self.left_out)}
+
+    def draw(self, results: dict[str, Floats], command: str) -> Any:
+        return draw(results, command)
+
+    def claims(self, results: dict[str, Floats]) -> list[Claim]:
+        return claims(results)
+
+    def contestants(self) -> dict[str, dict[str, Agent]]:
+        return {PROTOCOL: CONTESTANTS}
+
+    def verdict(self, summary: StoreSummary) -> Verdict | None:
+        """At the most episodes and worlds for which the store has every agent."""
+        have = {run.spec.name: run.spec for run in summary.runs if run.spec.protocol == PROTOCOL}
+        most = len({spec.seed for spec in have.values()})
+        for episodes in sorted({spec.episodes for spec in have.values()}, reverse=True):
+            for left_out in (True, False):
+                runs = replace(self, worlds=most, episodes=episodes, left_out=left_out).runs()
+                missing = [k for (_, k), spec in runs.items() if spec.name not in have]
+                if (worlds := min(missing, default=most)) > 1:
+                    regret = replace(self, worlds=worlds, episodes=episodes, left_out=left_out).read(summary.store)
+                    return Verdict("Bayes regret", f"{worlds} worlds, {episodes:,} episodes", claims(regret))
+        return None
+
+    def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Reference]:
+        """The theorem's bound and the rate of the lower one, for the worlds of which they are stated here."""
+        if axis != "episode" or not is_drawn_here(specs):
+            return []
+        bounds = {"bound of the theorem": regret_bound(SIZES, x, NOISE), "√(LSAT)": lower_bound(SIZES, x)}
+        return [Reference(label, line, y) for line, (label, y) in enumerate(bounds.items())]
 
 
-def read(store: Store, worlds: int, episodes: int = EPISODES, left_out: bool = True) -> dict[str, Floats]:
-    """Cumulative regret, (worlds, episodes), by label."""
-    wanted = iter(specs(worlds, episodes, left_out))
-    return {label: np.stack([store.get(next(wanted)).regret for _ in range(worlds)]) for label in contestants(left_out)}
+FIGURES = (BayesRegret(),)
+
+
+def is_drawn_here(specs: Sequence[Spec]) -> bool:
+    """Whether runs are on worlds of this size, drawn from this prior."""
+    prior = prior_data(PRIOR)
+    return all(spec.world == WORLD | {"seed": spec.seed} and spec.prior == prior for spec in specs)
 
 
 @styled
 def draw(regret: dict[str, Floats], command: str) -> Any:
     figure, axes = new_figure(width=7.6, height=4.6)
-    worlds, episodes = next(iter(regret.values())).shape
+    worlds, episodes = regret[THOMPSON].shape
     t = np.arange(1, episodes + 1, dtype=float)
     for i, (label, paths) in enumerate(regret.items()):
         sparse = {"markersize": 4, "markevery": (0.02 * i, 0.15)}
         axes.plot(t, paths.mean(axis=0), label=label, linewidth=1.4, **sparse, **series(i))
-    axes.plot(t, regret_bound(SIZES, t, NOISE), color="black", linewidth=1.2, label="bound of the theorem")
-    axes.plot(t, lower_bound(SIZES, t), "--", color="0.4", linewidth=1.0, label=r"$\sqrt{LSAT}$")
-    axes.set(xscale="log", yscale="log", xlabel="episode", ylabel="mean cumulative regret", xlim=(1, episodes))
+    draw_bounds(axes, SIZE, t)
     axes.set_title("Bayes regret on MDPs drawn from the prior")
     figure.legend(loc="outside right center", frameon=False, fontsize=7)
-    sizes = (
-        f"{worlds} worlds: {HORIZON} layers of {STATES} states, {ACTIONS} actions, Beta(1, 1) coins, Dirichlet mass 1"
-    )
+    sizes = f"{worlds} worlds: {SIZE.L} layers of {SIZE.S} states, {SIZE.A} actions, Beta(1, 1) coins, Dirichlet mass 1"
     figure.supxlabel(f"{sizes}\n{command}", fontsize=6)
     return figure
+
+
+def draw_bounds(axes: Any, size: Size, t: Floats) -> None:
+    """The theorem's bound and the rate of the lower one, on axes for mean regret."""
+    axes.plot(t, regret_bound(size.totals, t, NOISE), color="black", linewidth=1.2, label="bound of the theorem")
+    axes.plot(t, lower_bound(size.totals, t), "--", color="0.4", linewidth=1.0, label=r"$\sqrt{LSAT}$")
+    axes.set(xscale="log", yscale="log", xlabel="episode", ylabel="mean cumulative regret", xlim=(1, t[-1]))
 
 
 def claims(regret: dict[str, Floats]) -> list[Claim]:
@@ -106,8 +159,8 @@ def claims(regret: dict[str, Floats]) -> list[Claim]:
         if name.startswith("K-learning") and name.endswith("paper")
     }
     numbers = "; ".join(f"{name}: at most {share:.0%} of the bound" for name, share in crossed.items())
-    found = [Claim("theorem", "Bayes regret of K-learning is below the bound", max(crossed.values()) < 1.0, numbers)]
-    return [*found, _schedule_claim(regret), _ranking(regret)]
+    below = Claim("theorem", "Bayes regret of K-learning is below the bound", max(crossed.values()) < 1.0, numbers)
+    return [below, _schedule_claim(regret), _ranking(regret)]
 
 
 def _schedule_claim(regret: dict[str, Floats]) -> Claim:
@@ -122,17 +175,17 @@ def _schedule_claim(regret: dict[str, Floats]) -> Claim:
 def _ranking(regret: dict[str, Floats]) -> Claim:
     """Thompson sampling and K-learning have similar regret: paired, corrected for the number of comparisons."""
     last = {label: paths[:, -1] for label, paths in regret.items()}
-    thompson = last["Thompson sampling"]
+    thompson = last[THOMPSON]
     rivals = [label for label in last if label.startswith("K-learning")]
     compared = [paired_difference(last[label], thompson) for label in rivals]
     adjusted = holm(np.array([c.p_value for c in compared]))
-    means = {label: mean_interval(last[label]) for label in [*rivals, "Thompson sampling"]}
+    means = {label: mean_interval(last[label]) for label in [*rivals, THOMPSON]}
     show = "; ".join(
         f"{label} {m.estimate:.0f}" + (f" [{m.low:.0f}, {m.high:.0f}]" if len(thompson) >= FEWEST else "")
         for label, m in means.items()
     )
     numbers = show + f"; Holm-adjusted p against Thompson: {', '.join(f'{p:.2g}' for p in adjusted)}"
-    ratio = means["K-learning, optimal, reward"].estimate / means["Thompson sampling"].estimate
+    ratio = means["K-learning, optimal, reward"].estimate / means[THOMPSON].estimate
     holds = bool(0.5 < ratio < 2.0)
     return Claim(
         "section 5", "K-learning and Thompson sampling perform similarly (here: within a factor of two)", holds, numbers

@@ -1,7 +1,8 @@
 """Figure 2: time to solve DeepSea against its depth, for the twelve algorithms and the 2^(L−1) of dithering."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -9,44 +10,133 @@ from klearning.arrays.types import Floats
 from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.statistics import FEWEST, median_interval, median_time
 from klearning.experiments.store import Store
+from klearning.experiments.summaries import RunSummary, StoreSummary, agent_key
 from klearning.figures.canvas import new_figure, series, styled
-from klearning.papers.odonoghue2021.claims import Claim
-from klearning.papers.odonoghue2021.protocols import GREEDY, K_OPTIMAL, K_SCHEDULE, SOFT, THOMPSON, Protocol
+from klearning.papers.claims import Claim, Verdict
+from klearning.papers.figure import Figure, Reference
+from klearning.papers.odonoghue2021.protocols import (
+    GREEDY,
+    K_OPTIMAL,
+    K_SCHEDULE,
+    PRINTED,
+    SOFT,
+    TEXT,
+    THOMPSON,
+    DeepSeaProtocol,
+)
+from klearning.storage.codec import prior_data, world_data
 
-CAP = 100_000
-DEPTHS = {"text": (4, 6, 8, 10, 12, 14, 16, 20, 30, 40, 50), "printed": (4, 6, 8, 10, 14, 20)}
+CAP, QUICK_CAP = 100_000, 3000
+EVALUATE_EVERY = 1000
+QUICK_DEPTHS = {"text": (4, 6, 8, 10, 20), "printed": (4, 6)}
 
 Times = dict[str, dict[int, Floats]]  # label → depth → time to solve of every seed, nan where the cap came first
 
 
-def specs(protocol: Protocol, seeds: int, depths: Sequence[int], cap: int = CAP, left_out: bool = True) -> list[Spec]:
-    return [
-        make_spec(
-            protocol.world_data(depth), agent, protocol.prior, episodes=cap, seed=seed, protocol=protocol.name,
-            stop="solved", evaluate_every=1000,
-        )
-        for agent in protocol.contestants(left_out).values()
-        for depth in depths
-        for seed in range(seeds)
-    ]  # fmt: skip
+@dataclass(frozen=True, eq=False)
+class LearningTime(Figure[Times]):
+    """Twelve algorithms, or nine without those that the paper ran but left out, at some depths."""
+
+    name: str = "figure2"
+    protocol: DeepSeaProtocol = TEXT
+    depths: Sequence[int] = ()
+    seeds: int = 5
+    cap: int = CAP
+    left_out: bool = True
+
+    def small(self) -> Self:
+        depths = QUICK_DEPTHS[self.protocol.name]
+        return replace(self, depths=depths, seeds=3, cap=QUICK_CAP, left_out=False)
+
+    def runs(self) -> dict[tuple[str, int, int], Spec]:
+        """By label, depth and seed."""
+        return {
+            (label, depth, seed): make_spec(
+                self.protocol.world_data(depth), agent, self.protocol.prior, episodes=self.cap, seed=seed,
+                protocol=self.protocol.name, stop="solved", evaluate_every=EVALUATE_EVERY,
+            )
+            for label, agent in self.protocol.contestants(self.left_out).items()
+            for depth in self.depths
+            for seed in range(self.seeds)
+        }  # fmt: skip
+
+    def read(self, store: Store) -> Times:
+        times = {key: store.get(spec).solved for key, spec in self.runs().items()}
+        return {
+            label: {d: np.array([times[label, d, seed] for seed in range(self.seeds)]) for d in self.depths}
+            for label in self.protocol.contestants(self.left_out)
+        }
+
+    def draw(self, results: Times, command: str) -> Any:
+        return draw(results, self.protocol, self.cap, command)
+
+    def claims(self, results: Times) -> list[Claim]:
+        return claims(results, self.protocol)
+
+    def words_of(self, specs: Sequence[Spec]) -> str:
+        """At any depths and seeds, where world, prior, agents and cap are this figure's."""
+        spec, cap = specs[0], specs[0].episodes
+        ours = spec.stop == "solved" and spec.evaluate_every == EVALUATE_EVERY and cap in (CAP, QUICK_CAP)
+        if not (ours and all(_is_of(spec, self.protocol) for spec in specs)):
+            return ""
+        depths = ",".join(str(depth) for depth in sorted({spec.world["depth"] for spec in specs}))
+        seeds, quick = max(spec.seed for spec in specs) + 1, " --quick" if cap == QUICK_CAP else ""
+        return f"{self.name} --seeds {seeds} --depths {depths} --protocol {self.protocol.name}{quick}"
+
+    def verdict(self, summary: StoreSummary) -> Verdict | None:
+        for cap, times in times_by_cap(summary.runs, self.protocol):
+            counts = sorted({len(t) for by_depth in times.values() for t in by_depth.values()})
+            seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+            return Verdict(f"Figure 2, {self.protocol.heading}", f"{seeds} seeds, cap {cap:,}", self.claims(times))
+        return None
+
+    def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Reference]:
+        """What dithering takes on any DeepSea, as far as runs were let go on."""
+        if axis != "depth" or any(spec.world["name"] != "deep_sea" for spec in specs):
+            return []
+        coins = 2.0 ** (x - 1)
+        return [Reference("2^(L−1)", 1, np.where(coins <= specs[0].episodes, coins, np.nan))]
 
 
-def read(
-    store: Store, protocol: Protocol, seeds: int, depths: Sequence[int], cap: int = CAP, left_out: bool = True
-) -> Times:
-    wanted = iter(specs(protocol, seeds, depths, cap, left_out))
-    return {
-        label: {depth: np.array([store.get(next(wanted)).solved for _ in range(seeds)]) for depth in depths}
-        for label in protocol.contestants(left_out)
-    }
+FIGURES = (
+    LearningTime(protocol=TEXT, depths=(4, 6, 8, 10, 12, 14, 16, 20, 30, 40, 50)),
+    LearningTime(protocol=PRINTED, depths=(4, 6, 8, 10, 14, 20)),
+)
+
+
+def _is_of(spec: Spec, protocol: DeepSeaProtocol) -> bool:
+    """Whether world, prior and agent are those of the protocol that the run names."""
+    world = spec.world
+    return (
+        spec.protocol == protocol.name
+        and spec.prior == prior_data(protocol.prior)
+        and agent_key(spec) in protocol.labels
+        and world["name"] == "deep_sea"
+        and "depth" in world
+        and world == world_data(protocol.world_data(world["depth"]))
+    )
+
+
+def times_by_cap(runs: Sequence[RunSummary], protocol: DeepSeaProtocol) -> Iterator[tuple[int, Times]]:
+    """The greatest cap first: times at those depths at which every agent of the paper's figure was run."""
+    ours = [run for run in runs if run.spec.stop == "solved" and _is_of(run.spec, protocol)]
+    for cap in sorted({run.spec.episodes for run in ours}, reverse=True):
+        by: dict[tuple[str, int], list[float]] = {}
+        for run in sorted((run for run in ours if run.spec.episodes == cap), key=lambda run: run.spec.seed):
+            by.setdefault((protocol.labels[run.agent], run.spec.world["depth"]), []).append(run.solved)
+        shown = list(protocol.contestants(left_out=False))
+        depths = sorted({d for _, d in by if all((label, d) in by for label in shown)})
+        extra = [label for label in protocol.left_out() if all((label, d) in by for d in depths)]
+        if depths:
+            yield cap, {label: {d: np.array(by[label, d]) for d in depths} for label in [*shown, *extra]}
 
 
 @styled
-def draw(times: Times, protocol: Protocol, cap: int, command: str) -> Any:
+def draw(times: Times, protocol: DeepSeaProtocol, cap: int, command: str) -> Any:
     """Medians over seeds, unsolved counted as longer than the cap; a curve ends where half the seeds fail."""
     figure, axes = new_figure(width=7.6, height=4.4)
-    depths = np.array(list(next(iter(times.values()))))
-    seeds = len(next(iter(next(iter(times.values())).values())))
+    depths = np.array(list(times[K_OPTIMAL]))
+    seeds = len(times[K_OPTIMAL][depths[0]])
     for i, (label, by_depth) in enumerate(times.items()):
         line = series(i)
         medians = np.array([median_time(t) for t in by_depth.values()])
@@ -65,14 +155,13 @@ def draw(times: Times, protocol: Protocol, cap: int, command: str) -> Any:
     return figure
 
 
-def claims(times: Times, protocol: Protocol) -> list[Claim]:
+def claims(times: Times, protocol: DeepSeaProtocol) -> list[Claim]:
     """The paper's sentences on this figure."""
-    depths = list(next(iter(times.values())))
     return [
         _fails_beyond(times, GREEDY, 6, "ε-greedy fails to solve problems larger than L = 6"),
         _fails_beyond(times, SOFT, 14, "soft Q-learning fails to solve problems larger than L = 14"),
         _exponential(times),
-        _most_efficient(times, max(depths)),
+        _most_efficient(times, max(times[K_OPTIMAL])),
         _optimal_no_worse(times),
         _left_out_no_better(times, protocol),
     ]
@@ -119,14 +208,17 @@ def _optimal_no_worse(times: Times) -> Claim:
     return Claim("figure 2", "the optimal τ does no worse than the schedule", not worse, numbers)
 
 
-def _left_out_no_better(times: Times, protocol: Protocol) -> Claim:
-    beyond = [d for d in next(iter(times.values())) if d > 14]
+def _left_out_no_better(times: Times, protocol: DeepSeaProtocol) -> Claim:
+    sentence = "BOLT, UCFH and UCRL2 do not do much better than dithering"
+    beyond = [d for d in times[K_OPTIMAL] if d > 14]
     shares = {label: [_share(times[label][d]) for d in beyond] for label in protocol.left_out() if label in times}
+    if not beyond or not shares:
+        missing = "they were not run" if not shares else "no depth above 14 was run"
+        return Claim("figure 2", sentence, None, missing)
     numbers = f"share of seeds solved at L={beyond}: " + "; ".join(
-        f"{label} {', '.join(f'{s:.0%}' for s in found)}" for label, found in shares.items()
+        f"{label} {', '.join(f'{s:.0%}' for s in by_depth)}" for label, by_depth in shares.items()
     )
-    holds = all(s < 0.5 for found in shares.values() for s in found) if beyond and shares else None
-    return Claim("figure 2", "BOLT, UCFH and UCRL2 do not do much better than dithering", holds, numbers)
+    return Claim("figure 2", sentence, all(s < 0.5 for by_depth in shares.values() for s in by_depth), numbers)
 
 
 def _show(x: float) -> str:

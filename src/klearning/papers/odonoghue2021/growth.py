@@ -23,24 +23,24 @@ class Growth(NamedTuple):
 
 def growth(results: Results) -> dict[str, dict[str, Growth]]:
     """By letter and label. L, S and A at the last episode, S a layer; T over the last tenfold of the long runs."""
-    found: dict[str, dict[str, Growth]] = {"T": {}, **{letter: {} for letter in GRID}}
+    exponents: dict[str, dict[str, Growth]] = {"T": {}, **{letter: {} for letter in GRID}}
     for name in contestants():
-        found["T"][name] = growth_in_time(results[LONG][name])
+        exponents["T"][name] = growth_in_time(results[LONG][name])
         for letter, line in GRID.items():
-            found[letter][name] = growth_in_size(letter, line, [results[size][name] for size in line])
-    return found
+            exponents[letter][name] = growth_in_size(letter, line, [results[size][name] for size in line])
+    return exponents
 
 
-def growth_in_time(found: BatchRecord) -> Growth:
-    late = found.points >= found.points[-1] / 10
-    L, S, A = (found.batch.spec.world[key] for key in ("horizon", "states", "actions"))
-    bound = regret_bound(Size(L, S, A).totals, found.points[late], NOISE)
-    return fit(found.points[late], found.regret[:, late], bound)
+def growth_in_time(runs: BatchRecord) -> Growth:
+    late = runs.points >= runs.points[-1] / 10
+    L, S, A = (runs.batch.spec.world[key] for key in ("horizon", "states", "actions"))
+    bound = regret_bound(Size(L, S, A).totals, runs.points[late], NOISE)
+    return fit(runs.points[late], runs.regret[:, late], bound)
 
 
-def growth_in_size(letter: str, line: Sequence[Size], found: Sequence[BatchRecord]) -> Growth:
-    bound = np.array([regret_bound(size.totals, f.points[-1], NOISE) for size, f in zip(line, found)])
-    last = np.stack([f.regret[:, -1] for f in found], axis=1)
+def growth_in_size(letter: str, line: Sequence[Size], runs: Sequence[BatchRecord]) -> Growth:
+    bound = np.array([regret_bound(size.totals, f.points[-1], NOISE) for size, f in zip(line, runs)])
+    last = np.stack([f.regret[:, -1] for f in runs], axis=1)
     return fit(np.array([getattr(size, letter) for size in line], float), last, bound)
 
 

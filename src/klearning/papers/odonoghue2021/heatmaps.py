@@ -1,32 +1,106 @@
 """Figures 3 and 4: one agent's value and log visits of every cell at depth 50, at t = 5, 50, 100, 300, 1000."""
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from klearning.arrays.types import Floats
 from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.store import Record, Store
+from klearning.experiments.summaries import StoreSummary
 from klearning.figures.canvas import new_grid, styled
-from klearning.papers.odonoghue2021.claims import Claim
-from klearning.papers.odonoghue2021.protocols import K_OPTIMAL, SOFT, Protocol
+from klearning.figures.heat_image import heat_image
+from klearning.figures.markup import Html, element, join
+from klearning.papers.claims import Claim, Verdict
+from klearning.papers.figure import Figure
+from klearning.papers.odonoghue2021.protocols import K_OPTIMAL, PROTOCOLS, SOFT, TEXT, DeepSeaProtocol
 
 DEPTH = 50
 TIMES = (5, 50, 100, 300, 1000)
 SEED = 0
-LABELS = {"figure3": K_OPTIMAL, "figure4": SOFT}
 
 
-def spec(figure: str, protocol: Protocol, depth: int = DEPTH, times: tuple[int, ...] = TIMES) -> Spec:
-    agent = protocol.contestants()[LABELS[figure]]
-    return make_spec(
-        protocol.world_data(depth), agent, protocol.prior, episodes=times[-1], seed=SEED, protocol=protocol.name,
-        snapshots=times,
-    )  # fmt: skip
+@dataclass(frozen=True, eq=False)
+class Heatmaps(Figure[Record]):
+    """One run with snapshots, a protocol each."""
+
+    name: str
+    protocol: DeepSeaProtocol = TEXT
+
+    label: ClassVar[str]
+    who: ClassVar[str]
+    caption: ClassVar[str] = f"seed {SEED}; each panel has its own scale."
+
+    @property
+    def spec(self) -> Spec:
+        return make_spec(
+            self.protocol.world_data(DEPTH), self.protocol.contestants()[self.label], self.protocol.prior,
+            episodes=TIMES[-1], seed=SEED, protocol=self.protocol.name, snapshots=TIMES,
+        )  # fmt: skip
+
+    def runs(self) -> dict[str, Spec]:
+        return {self.label: self.spec}
+
+    def read(self, store: Store) -> Record:
+        return store.get(self.runs()[self.label])
+
+    def draw(self, results: Record, command: str) -> Any:
+        return draw(results, self.label, self.protocol, command)
+
+    def words_of(self, specs: Sequence[Spec]) -> str:
+        """Both figures at once where the runs are of both."""
+        names = {spec.name for spec in specs}
+        figures = [figure.name for figure in FIGURES if figure.protocol is self.protocol and figure.spec.name in names]
+        return f"{' '.join(figures)} --protocol {self.protocol.name}" if len(figures) == len(names) else ""
+
+    def find(self, summary: StoreSummary) -> Record | None:
+        """Its run, where the store has it with the snapshots."""
+        name = self.spec.name
+        run = next((run for run in summary.runs if run.spec.name == name), None)
+        record = summary.store.read(run.folder) if run else None
+        return record if record and "snapshot_values" in record.arrays else None
+
+    def section(self, summary: StoreSummary) -> Html | None:
+        if (record := self.find(summary)) is None:
+            return None
+        title = f"Figure {self.name[-1]}: {self.who} at depth {record.spec.world['depth']}"
+        return join([element("h3", title), strip(record)])
+
+    def verdict(self, summary: StoreSummary) -> Verdict | None:
+        if (record := self.find(summary)) is None:
+            return None
+        return Verdict(f"Figure {self.name[-1]}, {self.protocol.heading}", f"seed {SEED}", self.claims(record))
 
 
-def read(store: Store, figure: str, protocol: Protocol) -> Record:
-    return store.get(spec(figure, protocol))
+@dataclass(frozen=True, eq=False)
+class KLearningHeatmaps(Heatmaps):
+    """Figure 3."""
+
+    name: str = "figure3"
+    label: ClassVar[str] = K_OPTIMAL
+    who: ClassVar[str] = "K-learning"
+
+    def claims(self, results: Record) -> list[Claim]:
+        return claims_k_learning(results)
+
+
+@dataclass(frozen=True, eq=False)
+class SoftHeatmaps(Heatmaps):
+    """Figure 4."""
+
+    name: str = "figure4"
+    label: ClassVar[str] = SOFT
+    who: ClassVar[str] = "soft Q-learning"
+
+    def claims(self, results: Record) -> list[Claim]:
+        return claims_soft(results)
+
+
+FIGURES: tuple[Heatmaps, ...] = tuple(
+    kind(protocol=protocol) for protocol in PROTOCOLS.values() for kind in (KLearningHeatmaps, SoftHeatmaps)
+)
 
 
 def grid(by_state: Floats, depth: int) -> Floats:
@@ -37,7 +111,7 @@ def grid(by_state: Floats, depth: int) -> Floats:
 
 
 @styled
-def draw(record: Record, figure_name: str, protocol: Protocol, command: str) -> Any:
+def draw(record: Record, label: str, protocol: DeepSeaProtocol, command: str) -> Any:
     depth, times = record.spec.world["depth"], record.spec.snapshots
     values = record.arrays["snapshot_values"]
     visits = record.arrays["snapshot_visits"].sum(axis=1)
@@ -54,7 +128,7 @@ def draw(record: Record, figure_name: str, protocol: Protocol, command: str) -> 
             for spine in panel.spines.values():
                 spine.set_visible(False)
         axes[row, 0].set_ylabel(name, fontsize=8)
-    figure.suptitle(f"{LABELS[figure_name]} on DeepSea of depth {depth}: darker is larger", fontsize=10)
+    figure.suptitle(f"{label} on DeepSea of depth {depth}: darker is larger", fontsize=10)
     note = f"protocol `{protocol.name}` ({protocol.note}); seed {record.spec.seed}, scales differ by panel; {command}"
     figure.supxlabel(note, fontsize=6)
     return figure
@@ -70,13 +144,14 @@ def claims_k_learning(record: Record) -> list[Claim]:
     last_row = value[-depth:]
     rank = float((last_row < last_row[-1]).mean())
     first, late = record.first_hit, int(hits[900:1000].sum())
+    reached = f"first hit at t = {first:.0f}" if np.isfinite(first) else f"not reached in {record.ran} episodes"
     return [
         Claim("figure 3", "at t = 300 the rewarding state has not been visited", bool(goal_visits == 0),
               f"visits of the goal by t = 300: {goal_visits:.0f}"),
         Claim("figure 3", "at t = 300 the value is very high in that region", rank >= 0.9,
               f"the goal's cell is worth more than {rank:.0%} of its row"),
         Claim("figure 3", "shortly after t = 300 it reaches the reward for the first time", 300 < first <= 400,
-              f"first hit at t = {first:.0f}"),
+              reached),
         Claim("figure 3", "by t = 1000 it travels along the diagonal consistently", late >= 90,
               f"{late} of episodes 901–1000 reach the goal"),
     ]  # fmt: skip
@@ -95,3 +170,24 @@ def claims_soft(record: Record) -> list[Claim]:
         Claim("figure 4", "the soft value function barely changes", bool(np.ptp(start[1:]) < 0.1 * abs(start[0])),
               "value of the start: " + ", ".join(f"t={t} {v:.3f}" for t, v in zip(record.spec.snapshots, start))),
     ]  # fmt: skip
+
+
+def strip(record: Record) -> Html:
+    """Value above, visits below, one column a snapshot: the layout of the paper's figures 3 and 4."""
+    depth = record.spec.world["depth"]
+    values = record.arrays["snapshot_values"]
+    visits = record.arrays["snapshot_visits"].sum(axis=1)
+    cells = []
+    for t, value, visit in zip(record.spec.snapshots, values, visits):
+        reached = int(np.flatnonzero(np.nansum(grid(visit, depth), axis=0) > 0).max()) + 1
+        said_value = f"Values at t = {t}: from {value.min():.3g} to {value.max():.3g}; {value[0]:.3g} at the start"
+        said_visits = f"Visits until t = {t}: columns 1 to {reached} of {depth} were reached"
+        shown = [
+            element("img", src=heat_image(grid(picture, depth)), alt=said, title=said, width=depth, height=depth)
+            for picture, said in ((value, said_value), (np.log1p(visit), said_visits))
+        ]
+        cells.append(element("div", element("span", f"t = {t:,}", class_="t"), *shown, class_="moment"))
+    names = element(
+        "div", element("span", "", class_="t"), element("span", "value"), element("span", "visits, log"), class_="names"
+    )
+    return element("div", names, *cells, class_="strip")

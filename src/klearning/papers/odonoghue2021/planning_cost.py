@@ -1,6 +1,6 @@
 """New: what planning costs as DeepSea grows, in backups of a state and action an episode: exact, not timed."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from klearning.arrays.types import Floats
 from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.store import Store
 from klearning.figures.canvas import COLOURS, new_figure, styled
+from klearning.papers.figure import Figure
 from klearning.papers.odonoghue2021.protocols import K_OPTIMAL, K_SCHEDULE, TEXT
 
 DEPTHS = (10, 20, 50, 100, 200)
@@ -16,28 +17,38 @@ EPISODES = 300
 LABELS = (K_OPTIMAL, K_SCHEDULE)
 
 
-def specs(depths: Sequence[int] = DEPTHS, episodes: int = EPISODES) -> list[Spec]:
-    return [
-        make_spec(TEXT.world_data(depth), TEXT.contestants()[label], TEXT.prior, episodes=episodes, protocol="text",
-                  evaluate_every=episodes)
-        for label in LABELS
-        for depth in depths
-    ]  # fmt: skip
+@dataclass(frozen=True, eq=False)
+class PlanningCost(Figure[dict[str, Floats]]):
+    """Reads mean sweeps an episode by label, a depth a column."""
+
+    name: str = "planning_cost"
+
+    def runs(self) -> dict[tuple[str, int], Spec]:
+        """By label and depth."""
+        return {
+            (label, depth): make_spec(
+                TEXT.world_data(depth), TEXT.contestants()[label], TEXT.prior, episodes=EPISODES, protocol="text",
+                evaluate_every=EPISODES,
+            )
+            for label in LABELS
+            for depth in DEPTHS
+        }  # fmt: skip
+
+    def read(self, store: Store) -> dict[str, Floats]:
+        sweeps = {key: store.get(spec).arrays["diagnostic_sweeps"].mean() for key, spec in self.runs().items()}
+        return {label: np.array([sweeps[label, depth] for depth in DEPTHS]) for label in LABELS}
+
+    def draw(self, results: dict[str, Floats], command: str) -> Any:
+        return draw(results, command)
 
 
-def read(store: Store, depths: Sequence[int] = DEPTHS, episodes: int = EPISODES) -> dict[str, Floats]:
-    """Mean sweeps an episode by label, a depth a column."""
-    wanted = iter(specs(depths, episodes))
-    return {
-        label: np.array([store.get(next(wanted)).arrays["diagnostic_sweeps"].mean() for _ in depths])
-        for label in LABELS
-    }
+FIGURES = (PlanningCost(),)
 
 
 @styled
-def draw(sweeps: dict[str, Floats], depths: Sequence[int], command: str) -> Any:
+def draw(sweeps: dict[str, Floats], command: str) -> Any:
     figure, axes = new_figure(width=6.0, height=3.8)
-    L = np.array(depths, dtype=float)
+    L = np.array(DEPTHS, dtype=float)
     pairs = L * (L + 1.0)  # states times two actions
     for i, (label, counts) in enumerate(sweeps.items()):
         axes.plot(

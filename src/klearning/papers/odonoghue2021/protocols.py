@@ -23,19 +23,22 @@ from klearning.beliefs.belief import Prior
 from klearning.beliefs.rewards import Gaussian
 from klearning.beliefs.transitions import Dirichlet
 from klearning.models.mdp import MDP
+from klearning.papers.figure import Protocol
 from klearning.trials.agent import Agent
 from klearning.worlds.deep_sea import deep_sea
 
 
 @dataclass(frozen=True, eq=False)
-class Protocol:
+class DeepSeaProtocol(Protocol):
     """Reward noise and prior, and the bonus that K-learning uses."""
 
-    name: str
     noise: float
     prior: Prior
     bonus: str
-    note: str
+
+    @property
+    def heading(self) -> str:
+        return f"{self.word} ({self.name})"
 
     def world_data(self, depth: int) -> dict[str, Any]:
         return {"name": "deep_sea", "depth": depth, "noise": self.noise, "cost": 0.01}
@@ -72,18 +75,20 @@ class Protocol:
 K_OPTIMAL, K_SCHEDULE, THOMPSON = "K-learning, optimal τ", "K-learning, schedule", "Thompson sampling"
 GREEDY, SOFT = "Q-learning, ε = 0.1", "Soft Q-learning, τ = 0.05"
 
-TEXT = Protocol(
-    "text",
-    0.05,
-    Prior(Gaussian(mean=0.0, sd=1.0, noise=0.05), Dirichlet(mass=0.3)),
-    "reward",
-    "fitted: `reward` bonus, prior N(0, 1), noise 0.05, Dirichlet mass 0.3, cost 0.01/L",
+TEXT = DeepSeaProtocol(
+    name="text",
+    word="fitted settings",
+    note="fitted: `reward` bonus, prior N(0, 1), noise 0.05, Dirichlet mass 0.3, cost 0.01/L",
+    noise=0.05,
+    prior=Prior(Gaussian(mean=0.0, sd=1.0, noise=0.05), Dirichlet(mass=0.3)),
+    bonus="reward",
 )
-PRINTED = Protocol(
-    "printed",
-    1.0,
-    Prior(Gaussian(mean=0.0, sd=1.0, noise=1.0), Dirichlet(mass=1.0)),
-    "paper",
-    "as printed: `paper` bonus, prior N(0, 1), noise 1, Dirichlet mass 1, cost 0.01/L",
+PRINTED = DeepSeaProtocol(
+    name="printed",
+    word="settings as printed",
+    note="as printed: `paper` bonus, prior N(0, 1), noise 1, Dirichlet mass 1, cost 0.01/L",
+    noise=1.0,
+    prior=Prior(Gaussian(mean=0.0, sd=1.0, noise=1.0), Dirichlet(mass=1.0)),
+    bonus="paper",
 )
 PROTOCOLS = {p.name: p for p in (TEXT, PRINTED)}

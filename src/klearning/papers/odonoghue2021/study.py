@@ -7,7 +7,6 @@ covered too, for it is an upper bound, and nowhere above `paper` (docs/evidence/
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +17,9 @@ from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Prior
 from klearning.beliefs.rewards import Beta
 from klearning.beliefs.transitions import Dirichlet
-from klearning.experiments.batch import Batch, BatchRecord, geometric_points, get
+from klearning.experiments.batch import Batch, BatchRecord, geometric_points
 from klearning.experiments.spec import make_spec
-from klearning.experiments.store import Store
-from klearning.papers.odonoghue2021.claims import Claim
+from klearning.papers.claims import Claim
 from klearning.theory import regret_bound
 from klearning.trials.agent import Agent
 
@@ -54,24 +52,6 @@ GRID = {
 LONG = Size(2, 2, 2)
 
 
-@dataclass(frozen=True)
-class Study:
-    """How much is run: worlds and episodes of each size, and of the small one that is watched for long."""
-
-    worlds: int = 1000
-    episodes: int = 500
-    long_worlds: int = 200
-    long_episodes: int = 10_000
-
-    def sizes(self) -> dict[Size, tuple[int, int]]:
-        """(worlds, episodes) by size."""
-        short = dict.fromkeys((size for line in GRID.values() for size in line), (self.worlds, self.episodes))
-        return {**short, LONG: (self.long_worlds, self.long_episodes)}
-
-
-QUICK = Study(worlds=60, episodes=100, long_worlds=30, long_episodes=1000)
-
-
 def label(bonus: str, temperature: str) -> str:
     return f"K-learning, {temperature}, {bonus}"
 
@@ -94,37 +74,24 @@ def batch(size: Size, agent: Agent, worlds: int, episodes: int) -> Batch:
     return Batch(spec, worlds, geometric_points(episodes))
 
 
-def batches(study: Study) -> list[Batch]:
-    return [
-        batch(size, agent, *extent) for size, extent in study.sizes().items() for agent in contestants().values()
-    ]  # fmt: skip
-
-
 Results = dict[Size, dict[str, BatchRecord]]
-
-
-def read(store: Store, study: Study) -> Results:
-    return {
-        size: {name: get(store, batch(size, agent, *extent)) for name, agent in contestants().items()}
-        for size, extent in study.sizes().items()
-    }
 
 
 def never_crossed(results: Results, names: Sequence[str]) -> dict[str, float]:
     """t-kl_mdp: the largest share of its bound that mean regret takes, over all sizes and episodes, by label."""
-    return {name: max(float(share_of_bound(size, found[name]).max()) for size, found in results.items())
+    return {name: max(float(share_of_bound(size, by_name[name]).max()) for size, by_name in results.items())
             for name in names}  # fmt: skip
 
 
-def share_of_bound(size: Size, found: BatchRecord) -> Floats:
-    return found.regret.mean(axis=0) / regret_bound(size.totals, found.points, NOISE)
+def share_of_bound(size: Size, runs: BatchRecord) -> Floats:
+    return runs.regret.mean(axis=0) / regret_bound(size.totals, runs.points, NOISE)
 
 
 def least_optimism(results: Results, names: Sequence[str]) -> dict[str, float]:
     """The least of mean f_t − mean V* over all sizes and episodes, in standard errors: below zero f is no bound."""
     least = {}
     for name in names:
-        slack = [found[name].bound - found[name].optimal[:, None] for found in results.values()]  # type: ignore[operator]
+        slack = [by[name].bound - by[name].optimal[:, None] for by in results.values()]  # type: ignore[operator]
         errors = [x.std(axis=0, ddof=1) / np.sqrt(len(x)) for x in slack]
         least[name] = min(float((x.mean(axis=0) / e).min()) for x, e in zip(slack, errors))
     return least
@@ -134,8 +101,8 @@ def promise_kept(results: Results, names: Sequence[str]) -> dict[str, float]:
     """The largest ratio of mean regret to the mean of Σ Φ, what the agent said that it would be at most, by label."""
     return {
         name: max(
-            float((found[name].regret.mean(axis=0) / found[name].promised.mean(axis=0)).max())
-            for found in results.values()
+            float((by_name[name].regret.mean(axis=0) / by_name[name].promised.mean(axis=0)).max())
+            for by_name in results.values()
         )
         for name in names
     }
@@ -158,7 +125,7 @@ def claims(results: Results) -> list[Claim]:
 
 def _schedule(results: Results) -> Claim:
     names = [label("paper", rule) for rule in TEMPERATURES]
-    ratios = [np.divide(*(found[name].regret[:, -1].mean() for name in names)) for found in results.values()]
+    ratios = [np.divide(*(by_name[name].regret[:, -1].mean() for name in names)) for by_name in results.values()]
     sentence = "the optimal τ has the lower regret at every size (bonus `paper`)"
     numbers = "optimal/schedule: " + ", ".join(f"{tuple(size)} {ratio:.2f}" for size, ratio in zip(results, ratios))
     return Claim("section 3.4", sentence, bool(max(ratios) < 1.0), numbers)

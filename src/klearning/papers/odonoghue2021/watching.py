@@ -1,5 +1,6 @@
 """New: DeepSea watched while agents learn it. Regret of ten seeds, and for the first of them snapshots to animate."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from klearning.arrays.types import Floats
 from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.store import Store
 from klearning.figures.canvas import new_figure, series, styled
+from klearning.papers.figure import Figure
 from klearning.papers.odonoghue2021.protocols import GREEDY, K_OPTIMAL, K_SCHEDULE, SOFT, TEXT, THOMPSON
 
 DEPTH, EPISODES, SEEDS = 20, 1000, 10
@@ -16,35 +18,45 @@ LABELS = (K_OPTIMAL, K_SCHEDULE, THOMPSON, "RLSVI", GREEDY, SOFT)
 TIMES = (*range(1, 11), *range(12, 31, 2), *range(35, 101, 5), *range(110, 301, 10), *range(350, 1001, 50))
 
 
-def specs(seeds: int = SEEDS) -> list[Spec]:
-    agents = TEXT.contestants()
-    return [
-        make_spec(
-            TEXT.world_data(DEPTH), agents[label], TEXT.prior, episodes=EPISODES, seed=seed, protocol="text",
-            snapshots=TIMES if seed == 0 else (),
-        )
-        for label in LABELS
-        for seed in range(seeds)
-    ]  # fmt: skip
+@dataclass(frozen=True, eq=False)
+class Watching(Figure[dict[str, Floats]]):
+    """Reads cumulative regret, (seeds, episodes), by label."""
+
+    name: str = "watching"
+
+    def runs(self) -> dict[tuple[str, int], Spec]:
+        """By label and seed."""
+        agents = TEXT.contestants()
+        return {
+            (label, seed): make_spec(
+                TEXT.world_data(DEPTH), agents[label], TEXT.prior, episodes=EPISODES, seed=seed, protocol="text",
+                snapshots=TIMES if seed == 0 else (),
+            )
+            for label in LABELS
+            for seed in range(SEEDS)
+        }  # fmt: skip
+
+    def read(self, store: Store) -> dict[str, Floats]:
+        runs = self.runs()
+        return {label: np.stack([store.get(runs[label, k]).regret for k in range(SEEDS)]) for label in LABELS}
+
+    def draw(self, results: dict[str, Floats], command: str) -> Any:
+        return draw(results, command)
 
 
-def read(store: Store, seeds: int = SEEDS) -> dict[str, Floats]:
-    """Cumulative regret, (seeds, episodes), by label."""
-    wanted = iter(specs(seeds))
-    return {label: np.stack([store.get(next(wanted)).regret for _ in range(seeds)]) for label in LABELS}
+FIGURES = (Watching(),)
 
 
 @styled
 def draw(regret: dict[str, Floats], command: str) -> Any:
     figure, axes = new_figure(width=6.4, height=3.8)
-    seeds, episodes = next(iter(regret.values())).shape
-    t = np.arange(1, episodes + 1)
+    t = np.arange(1, EPISODES + 1)
     for i, (label, paths) in enumerate(regret.items()):
         line = series(i)
         axes.plot(t, paths.mean(axis=0), label=label, linewidth=1.6, markersize=4, markevery=0.15, **line)
         for path in paths:
             axes.plot(t, path, color=line["color"], linewidth=0.4, alpha=0.4)
-    axes.set(xlabel="episode", ylabel="cumulative regret", xlim=(1, episodes), title=f"Regret on DeepSea({DEPTH})")
+    axes.set(xlabel="episode", ylabel="cumulative regret", xlim=(1, EPISODES), title=f"Regret on DeepSea({DEPTH})")
     axes.legend(frameon=False, fontsize=7)
-    figure.supxlabel(f"protocol `text` ({TEXT.note})\nmean of {seeds} seeds, each thin; {command}", fontsize=6)
+    figure.supxlabel(f"protocol `text` ({TEXT.note})\nmean of {SEEDS} seeds, each thin; {command}", fontsize=6)
     return figure

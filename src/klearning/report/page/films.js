@@ -166,7 +166,7 @@ class Panel {
     this.facts.append("regret ");
     make("b", {}, this.facts, show(film.regret[k]));
     if (!film.policyKept) this.facts.append(" · arrows: the action taken most (this run kept no policies)");
-    const found = film.found ? `, treasure found ${film.found[k]} times` : "";
+    const found = film.found ? `, ${film.stage.prize} found ${film.found[k]} times` : "";
     this.canvas.setAttribute("aria-label",
       `${film.label}, ${film.stage.title}: ${value ? "values" : "visits"} after ${film.t[k]} episodes, from ${this.least.textContent} to ${this.most.textContent}${found}`);
   }

@@ -6,8 +6,8 @@ function fold() {
 function navigation() {
   const nav = document.getElementById("nav");
   document.querySelectorAll("main > section").forEach((section) => {
-    const short = { "deep-sea": "DeepSea", watch: "Watch", regret: "Regret", depth: "Depth", claims: "Claims", runs: "Runs" }[section.id];
-    make("a", { href: `#${section.id}` }, nav, short || section.id);
+    const short = section.dataset.short || section.id[0].toUpperCase() + section.id.slice(1);
+    make("a", { href: `#${section.id}` }, nav, short);
   });
 }
 
@@ -40,7 +40,6 @@ function theme() {
 fold();
 navigation();
 choosers();
-dive();
 document.querySelectorAll("[data-chart]").forEach((place) => new Chart(place, data.charts[place.dataset.chart]));
 if (data.films.length) new Player(document.getElementById("films"));
 theme();

@@ -47,6 +47,11 @@ def table(caption: str, headings: Sequence[object], rows: Iterable[Sequence[obje
     return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
 
 
+def section(name: str, title: str, *children: object, short: str | None = None) -> Html:
+    """A part of the page with its heading; ``short`` is its name in the navigation, where that is not ``name``."""
+    return element("section", element("h2", title), *children, id=name, aria_label=title, data_short=short)
+
+
 def folded(summary: str, *children: object, **attributes: object) -> Html:
     """What can be opened. It is open in the file, so that without JavaScript all is there; the script folds it."""
     return element("details", element("summary", summary), *children, open=True, **attributes)

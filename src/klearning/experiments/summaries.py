@@ -1,4 +1,4 @@
-"""A store, read once: of every run what the report needs, in order, with what could not be read named."""
+"""A store, read once: of every run the few numbers that pages and claims need, with what could not be read named."""
 
 import json
 from collections.abc import Iterable
@@ -15,9 +15,14 @@ from klearning.experiments.store import Record, Store
 POINTS = 50  # of a curve, spaced evenly, and as many spaced evenly by ratio
 
 
+def agent_key(spec: Spec) -> str:
+    """An agent with its parameters, as one text."""
+    return json.dumps(spec.agent, sort_keys=True)
+
+
 @dataclass(frozen=True, eq=False)
-class Trial:
-    """One run, as the report sees it."""
+class RunSummary:
+    """One run in a few numbers; its arrays stay in the folder."""
 
     spec: Spec
     folder: Path
@@ -29,15 +34,15 @@ class Trial:
 
     @property
     def agent(self) -> str:
-        return json.dumps(self.spec.agent, sort_keys=True)
+        return agent_key(self.spec)
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered:
+class StoreSummary:
     """What a store holds."""
 
     store: Store
-    trials: list[Trial]
+    runs: list[RunSummary]
     unreadable: list[str]
 
 
@@ -47,17 +52,17 @@ def moments(episodes: int) -> Ints:
     return np.unique(np.round(np.concatenate([even, by_ratio]))).astype(np.int64)
 
 
-def gather(store: Store) -> Gathered:
-    trials, unreadable = [], []
+def summarise(store: Store) -> StoreSummary:
+    runs, unreadable = [], []
     for folder in store.folders():
         try:
-            trials.append(_trial(store.read(folder), folder))
+            runs.append(_summary(store.read(folder), folder))
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
             unreadable.append(str(error) if "broken" in str(error) else f"run {folder.name[:12]} is odd: {error}")
-    return Gathered(store, trials, unreadable)
+    return StoreSummary(store, runs, unreadable)
 
 
-def _trial(record: Record, folder: Path) -> Trial:
+def _summary(record: Record, folder: Path) -> RunSummary:
     spec, hits, values = record.spec, record.arrays["hits"], record.arrays["values"]
     if not (hits.ndim == values.ndim == 1 and len(hits) == len(values) > 0 and np.isfinite(values).all()):
         raise ValueError("its hits and values are not one number an episode")
@@ -69,32 +74,32 @@ def _trial(record: Record, folder: Path) -> Trial:
     whole = spec.stop == "never" and len(values) == spec.episodes and spec.evaluate_every * 20 <= spec.episodes
     regret = record.regret[moments(spec.episodes) - 1] if whole or spec.episodes == len(values) == 1 else np.empty(0)
     sweeps = record.arrays.get("diagnostic_sweeps")
-    return Trial(
+    return RunSummary(
         spec, folder, record.ran, record.first_hit, record.solved, regret,
         float(sweeps.mean()) if sweeps is not None and sweeps.size else float("nan"),
     )  # fmt: skip
 
 
-def setting(trial: Trial, *free: str) -> str:
+def setting(run: RunSummary, *free: str) -> str:
     """All of a spec that must be equal for two runs to be compared; ``free`` are parameters of the world that vary."""
-    data: dict[str, Any] = asdict(trial.spec)
+    data: dict[str, Any] = asdict(run.spec)
     for key in ("agent", "seed", "snapshots"):
         del data[key]
     data["world"] = {key: value for key, value in data["world"].items() if key not in free}
     return json.dumps(data, sort_keys=True)
 
 
-def together(trials: Iterable[Trial], *free: str) -> list[list[Trial]]:
+def together(runs: Iterable[RunSummary], *free: str) -> list[list[RunSummary]]:
     """Runs that can be compared, the largest company first."""
-    groups: dict[str, list[Trial]] = {}
-    for trial in trials:
-        groups.setdefault(setting(trial, *free), []).append(trial)
+    groups: dict[str, list[RunSummary]] = {}
+    for run in runs:
+        groups.setdefault(setting(run, *free), []).append(run)
     ranked = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    return [sorted(members, key=lambda trial: (trial.agent, trial.spec.seed)) for _, members in ranked]
+    return [sorted(members, key=lambda run: (run.agent, run.spec.seed)) for _, members in ranked]
 
 
-def by_agent(trials: Iterable[Trial]) -> dict[str, list[Trial]]:
-    agents: dict[str, list[Trial]] = {}
-    for trial in trials:
-        agents.setdefault(trial.agent, []).append(trial)
+def by_agent(runs: Iterable[RunSummary]) -> dict[str, list[RunSummary]]:
+    agents: dict[str, list[RunSummary]] = {}
+    for run in runs:
+        agents.setdefault(run.agent, []).append(run)
     return agents

@@ -1,14 +1,14 @@
-"""`klearning reproduce`: the paper's experiments."""
+"""`klearning reproduce`: a paper's experiments."""
 
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from klearning.arrays import checks
-from klearning.cli.completing import FIGURE, PROTOCOL, as_json
+from klearning.cli.completing import Name, as_json
 from klearning.cli.display import progress, say, show_heading, show_json
 from klearning.cli.options import depth_list
 from klearning.cli.stores import run_sweep
@@ -17,6 +17,9 @@ from klearning.experiments.batch import Batch, missing_batches
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import run_batches
 
+if TYPE_CHECKING:
+    from klearning.papers.publish import Publication  # papers are read only when one is run
+
 EXAMPLES = (
     "klearning reproduce --quick",
     "klearning reproduce figure2 --quick --seeds 2 --depths 4:6:2 --protocol text",
@@ -24,19 +27,32 @@ EXAMPLES = (
 )
 
 
+def figure_names() -> Iterable[str]:
+    """Papers, and the figures of all of them."""
+    from klearning.papers import PAPERS
+
+    return [*PAPERS, *(name for paper in PAPERS.values() for name in paper.figure_names)]
+
+
+def protocol_names() -> Iterable[str]:
+    from klearning.papers import PAPERS
+
+    return [name for paper in PAPERS.values() for name in paper.protocols]
+
+
 @click.command(cls=Command, short_help="Run the paper's experiments and check it.", examples=EXAMPLES)
-@click.argument("figures", nargs=-1, type=FIGURE)
+@click.argument("words", nargs=-1, type=Name(figure_names), metavar="[PAPER] [FIGURES]...")
 @click.option("--quick", is_flag=True, help="a smaller version, in a minute or two")
 @click.option(
     "--seeds", type=int, help="seeds of figure 2 (default 5, as in the paper; 30 draws intervals) and of studies"
 )
 @click.option("--depths", help="depths of figure 2: FROM:TO:STEP, or a list: 10,20,50")
-@click.option("--protocol", type=PROTOCOL, metavar="TEXT", help="text (fitted) or printed; default both")
+@click.option("--protocol", type=Name(protocol_names), metavar="TEXT", help="text (fitted) or printed; default both")
 @click.option("--store", "store_path", default="out/store", show_default=True, type=click.Path(path_type=Path))
 @click.option("--out", default="out", show_default=True, type=click.Path(path_type=Path), help="where figures go")
 @as_json
 def reproduce(
-    figures: Sequence[str],
+    words: Sequence[str],
     quick: bool,
     seeds: int | None,
     depths: str | None,
@@ -55,47 +71,43 @@ def reproduce(
     """
     from klearning import report as reports
     from klearning.figures import canvas
-    from klearning.papers.odonoghue2021 import reproduce as paper
-    from klearning.papers.odonoghue2021.protocols import PROTOCOLS
+    from klearning.papers import DEFAULT, PAPERS
+    from klearning.papers.publish import publish
 
     canvas.need_matplotlib()
-    extent = paper.QUICK if quick else paper.Extent()
-    words = ["klearning", "reproduce", *figures]
-    if figures:
-        known = (*paper.FIGURES, *paper.STUDIES)
-        extent = replace(extent, figures=tuple(checks.choice("figure", name, known) for name in figures))
-    if seeds is not None:
-        extent = replace(extent, seeds=checks.whole("seeds", seeds), study_seeds=seeds)
-        words += ["--seeds", str(seeds)]
-    if depths is not None:
-        extent = replace(extent, depths=dict.fromkeys(PROTOCOLS, depth_list(depths)))
-        words += ["--depths", depths]
-    if protocol is not None:
-        extent = replace(extent, protocols=(checks.choice("protocol", protocol, PROTOCOLS),))
-        words += ["--protocol", protocol]
-    words += ["--quick"] if quick else []
-    extent = replace(extent, command=" ".join(words))
-    store = Store(store_path)
-    specs = paper.specs(extent)
+    named = bool(words) and words[0] in PAPERS
+    options = {
+        "seeds": None if seeds is None else checks.whole("seeds", seeds),
+        "depths": None if depths is None else depth_list(depths),
+    }
+    typed = {"--seeds": seeds, "--depths": depths, "--protocol": protocol}
+    line = ["klearning reproduce", *words, *(f"{name} {value}" for name, value in typed.items() if value is not None)]
+    command = " ".join([*line, "--quick"] if quick else line)
+    paper = PAPERS[words[0] if named else DEFAULT]
+    extent = paper.extent(words[1:] if named else words, command, quick=quick, protocol=protocol, options=options)
+    store, specs = Store(store_path), extent.specs()
     if specs and run_sweep(specs, store).failed:
         sys.exit(1)
-    run_studies(paper.batches(extent), store)
-    out.mkdir(parents=True, exist_ok=True)
-    found, tables = paper.publish(extent, store, out), paper.tables(extent, store)
+    run_studies(extent.batches(), store)
+    publication = publish(extent, store, out)
     reports.write(store, out / "report.html")
     if as_json:
-        show_json({name: [claim._asdict() for claim in claims] for name, claims in found.items()})
-        return
-    for name, claims in found.items():
+        show_json({name: [claim.data() for claim in claims] for name, claims in publication.claims.items()})
+    else:
+        show(publication)
+        say(f"\nfigures, claims.md and report.html are in {out}: open the last in a browser")
+
+
+def show(publication: "Publication") -> None:
+    for name, claims in publication.claims.items():
         say()
         show_heading(name)
         for claim in claims:
             say(f"  {claim.mark} {claim.sentence}\n      {claim.numbers}")
-    for name, numbers in tables:
+    for name, numbers in publication.tables.items():
         say()
         show_heading(name)
         say(numbers)
-    say(f"\nfigures, claims.md and report.html are in {out}: open the last in a browser")
 
 
 def run_studies(batches: list[Batch], store: Store) -> None:

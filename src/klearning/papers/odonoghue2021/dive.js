@@ -40,3 +40,5 @@ function dive() {
     count.textContent = `By coin flips: ${lucky} of 1,000 dives found it here, where about ${Math.round(1000 / 2 ** depth)} are expected. At depth 20 it would be one in ${show(2 ** 20)}.`;
   });
 }
+
+dive();
