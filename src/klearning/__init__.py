@@ -4,6 +4,9 @@ The whole public surface, in the order in which data flow: worlds make an MDP; a
 make a Belief; `solve` turns a Belief into a Plan; `run` lets an agent learn in a world.
 """
 
+from klearning.arrays import interrupts  # noqa: F401  # first: hears Ctrl-C while the command imports the rest
+
+# isort: split
 from klearning.agents import (
     BEB,
     BOLT,
@@ -23,10 +26,12 @@ from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode
 from klearning.beliefs.rewards import Beta, Gaussian
 from klearning.beliefs.transitions import Dirichlet, Known
+from klearning.benchmarks import register_benchmarks
 from klearning.environments.binned import Binned
-from klearning.environments.callbacks import CSVWriter, LiveView, TensorBoardWriter
-from klearning.environments.learn import Report, learn
-from klearning.environments.learner import Learner, PriorWarning, load
+from klearning.environments.callbacks import CSVWriter, EpisodeReport, LiveView, TensorBoardWriter
+from klearning.environments.learn import learn
+from klearning.environments.learner import Learner, PriorWarning
+from klearning.environments.learner_state import load
 from klearning.environments.world_env import WorldEnv, register_environments
 from klearning.models.mdp import MDP, Solution, evaluate, optimal
 from klearning.moved import forward
@@ -40,7 +45,10 @@ from klearning.trials.run import Runs, run
 from klearning.version import __version__
 from klearning.worlds import admission_queue, bandit, deep_sea, dose_finding, inventory, random_mdp, river_swim
 
+Report = EpisodeReport  # the name by which callbacks know it
+
 register_environments()
+register_benchmarks()
 forward()
 
 __all__ = [
