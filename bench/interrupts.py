@@ -22,7 +22,7 @@ from klearning.theory import duality
 AGENTS = ("KLearning", "PSRL", "UCRL2", "QLearning")
 LONG = 10**9  # episodes: nobody waits for them
 HORIZON = 20
-SECONDS = 2.0  # in which a command is interrupted
+SECONDS = 4.0  # in which a command is interrupted
 
 
 def main(count: int = 60) -> None:
@@ -32,7 +32,12 @@ def main(count: int = 60) -> None:
         done = subprocess.run(
             [sys.executable, "-m", "bench.interrupts", "inside", name, str(count)], capture_output=True, text=True
         )
-        print(done.stdout.strip() if done.returncode == 0 else f"| {name} | ? | 1 ({done.returncode}) | – | – | – |")
+        crash = f"| {name} | ? | 1 ({done.returncode}) | – | – | – |"
+        print(crash if done.returncode else done.stdout.strip(), flush=True)
+    stopped_commands(count)
+
+
+def stopped_commands(count: int) -> None:
     for command in ([sys.executable, "-m", "klearning"], [str(Path(sys.executable).with_name("klearning"))]):
         print(commands(command, count), flush=True)
 
@@ -132,8 +137,8 @@ COMPUTATIONS: dict[str, Callable[[], Callable[[], Any]]] = {
 
 
 def commands(command: list[str], count: int) -> str:
-    """Commands stopped at any time: how many did not exit with 130, and what their files hold."""
-    rng, crashes, tracebacks, lost = random.Random(2), 0, 0, 0
+    """Commands stopped at any time: how many did not exit with 130, or with a traceback, and what their files hold."""
+    rng, crashes, tracebacks, lost, early = random.Random(2), 0, 0, 0, 0
     learners = []
     with tempfile.TemporaryDirectory() as folder:
         for i in range(count):
@@ -148,8 +153,11 @@ def commands(command: list[str], count: int) -> str:
             time.sleep(rng.uniform(0.0, SECONDS))
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate()
-            crashes += process.returncode != 130
-            tracebacks += "Traceback" in errors
+            if "klearning" in errors:
+                crashes += process.returncode != 130
+                tracebacks += "Traceback" in errors
+            else:  # Python itself was starting
+                early += 1
             episodes = kl.load(path).episode if path.exists() else 0
             rows = max(log.read_text().count("\n") - 1, 0) if log.exists() else 0
             lost += max(rows - episodes, 0)
@@ -159,11 +167,14 @@ def commands(command: list[str], count: int) -> str:
     calm = content(kl.learn(kl.KLearning(), env, episodes=end, horizon=HORIZON)) if learners else b""
     same = sum(content(kl.learn(learner, env, episodes=end - learner.episode)) == calm for learner in learners)
     name = "python -m klearning learn" if "-m" in command else "klearning learn"
-    return f"| {name} | {count} | {crashes} | {tracebacks} | {lost} | {same} of {len(learners)} that had begun |"
+    name += f", {early} times before Python read any of it" if early else ""
+    return f"| {name} | {count} | {crashes} | {tracebacks} | {lost} | {same} of {len(learners)} that had learnt |"
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["inside"]:
         print(inside(sys.argv[2], int(sys.argv[3])))
+    elif sys.argv[1:2] == ["commands"]:
+        stopped_commands(int(sys.argv[2]))
     else:
         main(*map(int, sys.argv[1:2]))

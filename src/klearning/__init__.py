@@ -4,7 +4,7 @@ The whole public surface, in the order in which data flow: worlds make an MDP; a
 make a Belief; `solve` turns a Belief into a Plan; `run` lets an agent learn in a world.
 """
 
-from klearning.arrays import interrupts  # noqa: F401  # first: hears Ctrl-C while the command imports the rest
+from klearning.arrays import command  # noqa: F401  # first: it hears Ctrl-C while all the rest is imported
 
 # isort: split
 from klearning.agents import (

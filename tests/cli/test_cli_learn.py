@@ -106,7 +106,7 @@ def test_a_library_leaves_ctrl_c_alone():
 def test_an_ignored_ctrl_c_stays_ignored():
     """As in a background job of a shell without job control."""
     code = (
-        "import signal, sys; sys.argv[0] = 'klearning'; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "import signal, sys; sys.argv[0] = '/bin/klearning'; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
         "import klearning; print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)

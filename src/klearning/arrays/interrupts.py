@@ -1,27 +1,16 @@
-"""When Ctrl-C is heard: not while a kernel runs, but from the first moment of the command on.
-
-No signal handler runs while a kernel does: it waits the few microseconds or milliseconds until that has returned.
+"""No signal handler runs while a kernel does: Ctrl-C waits the few microseconds or milliseconds until it has returned.
 
 Python runs signal handlers in the main thread, between any two bytecodes. When a kernel returns a record, Numba makes
 it by calling back into Python, and an exception that a handler raises there is lost or ends the process. So for the
 time of a call every handler is replaced by one that takes note, and what was noted is handed to the real one after it.
-
-The command `klearning` imports for a second before its own code runs, and a Ctrl-C in that second would be a traceback
-out of somebody's module. So the package imports this first, which lets the command, and nobody else, `leave` at once.
 """
 
-import os
 import signal
-import sys
 import threading
 from _signal import getsignal  # type: ignore[import-not-found]  # signal.getsignal looks up an enum each time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-STOPPED = 130  # the exit code of a command that was interrupted
 CATCHABLE = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 
 
@@ -85,38 +74,3 @@ class Uninterrupted:
 
 
 uninterrupted = Uninterrupted()
-
-
-def leave(number: int, frame: FrameType | None) -> None:
-    """Ctrl-C where a command has nothing to lose."""
-    os.write(2, b"klearning: stopped\n")
-    os._exit(STOPPED)
-
-
-def hear_command() -> None:
-    """Where this process is the command `klearning`, leave at Ctrl-C, until it says otherwise."""
-    as_module = ("-m", "klearning") in zip(sys.orig_argv, sys.orig_argv[1:])
-    if (as_module or Path(sys.argv[0]).stem == "klearning") and getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, leave)
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """While a command does its work Ctrl-C is a KeyboardInterrupt; before and after that it leaves."""
-    if getsignal(signal.SIGINT) is not leave:
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, leave)
-
-
-def finish() -> None:
-    """All is done, and while Python tidies up a command can no longer be interrupted."""
-    if getsignal(signal.SIGINT) is leave:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-hear_command()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 from click.shell_completion import shell_complete
 
-from klearning.arrays.interrupts import STOPPED, finish, interruptible
+from klearning.arrays.command import STOPPED, Interruptible, finish
 from klearning.cli.benchmark import benchmark
 from klearning.cli.completion import VARIABLE, completion
 from klearning.cli.learn import learn
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: what a person gets wrong is one line on stderr and exit code 2, never a traceback."""
     prepare_streams()
     try:
-        with interruptible():
+        with Interruptible():
             code = _call(arguments)
             sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:

@@ -31,7 +31,6 @@ EXAMPLES = (
     "klearning learn FrozenLake-v1 --episodes 500",
     "klearning learn CliffWalking-v1 --horizon 100 -p sd=20 -p mass=0.01 --evaluate-every 10 --episodes 100",
     "klearning learn klearning/DeepSea-v0 PSRL -e depth=20 --save out/diver.npz",
-    "klearning learn klearning/DeepSea-v0 -e depth=20 --resume out/diver.npz --episodes 2000",
     "klearning learn FrozenLake-v1 -e is_slippery=false --csv lake.csv --json --episodes 100",
 )
 LATE = 100  # episodes, at the end, whose mean return is told apart
