@@ -1,7 +1,7 @@
 """Ctrl-C at random instants, counted: `python -m bench.interrupts [N]`. Prints the table of docs/reliability.md.
 
 N interrupts of every public function that computes for long, in a process of its own each, so that a crash is seen and
-counted; then N commands `klearning learn --save`, stopped within their first seconds, from the first import on.
+counted; then N commands `klearning learn --save`, stopped while they import and while they learn.
 """
 
 import random
@@ -22,7 +22,7 @@ from klearning.theory import duality
 AGENTS = ("KLearning", "PSRL", "UCRL2", "QLearning")
 LONG = 10**9  # episodes: nobody waits for them
 HORIZON = 20
-SECONDS = 4.0  # in which a command is interrupted
+SECONDS = 2.0  # in which a command is interrupted: after its start, or after its first episode
 
 
 def main(count: int = 60) -> None:
@@ -150,10 +150,12 @@ def commands(command: list[str], count: int) -> str:
                 stderr=subprocess.PIPE,
                 text=True,
             )
+            while i % 2 and not log.exists():
+                time.sleep(0.01)
             time.sleep(rng.uniform(0.0, SECONDS))
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate()
-            if "klearning" in errors:
+            if "klearning/" in errors or "klearning: " in errors:
                 crashes += process.returncode != 130
                 tracebacks += "Traceback" in errors
             else:  # Python itself was starting
