@@ -4,6 +4,9 @@ The whole public surface, in the order in which data flow: worlds make an MDP; a
 make a Belief; `solve` turns a Belief into a Plan; `run` lets an agent learn in a world.
 """
 
+from klearning.arrays import command  # noqa: F401  # first: it hears Ctrl-C while all the rest is imported
+
+# isort: split
 from klearning.agents.baselines import Optimal, Random
 from klearning.agents.beb import BEB
 from klearning.agents.bolt import BOLT
@@ -21,10 +24,12 @@ from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode
 from klearning.beliefs.rewards import Beta, Gaussian
 from klearning.beliefs.transitions import Dirichlet, Known
+from klearning.benchmarks import register_benchmarks
 from klearning.environments.binned import Binned
-from klearning.environments.callbacks import CSVWriter, LiveView, TensorBoardWriter
-from klearning.environments.learn import Report, learn
-from klearning.environments.learner import Learner, PriorWarning, load
+from klearning.environments.callbacks import CSVWriter, EpisodeReport, LiveView, TensorBoardWriter
+from klearning.environments.learn import learn
+from klearning.environments.learner import Learner, PriorWarning
+from klearning.environments.learner_state import load
 from klearning.environments.world_env import WorldEnv, register_environments
 from klearning.models.mdp import MDP, Solution, evaluate, optimal
 from klearning.moved import forward
@@ -45,7 +50,10 @@ from klearning.worlds.random_mdp import random_mdp
 from klearning.worlds.registry import register_world
 from klearning.worlds.river_swim import river_swim
 
+Report = EpisodeReport  # the name by which callbacks know it
+
 register_environments()
+register_benchmarks()
 forward()
 
 __all__ = [

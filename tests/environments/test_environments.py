@@ -1,5 +1,6 @@
 """Our worlds as Gymnasium and dm_env environments: the interfaces' own checks, and the law of the MDP behind them."""
 
+import importlib
 import subprocess
 import sys
 import unittest
@@ -14,9 +15,11 @@ from dm_env import specs, test_utils
 from gymnasium.utils.env_checker import check_env
 
 import klearning as kl
+from klearning.benchmarks import ENVIRONMENTS
+from klearning.benchmarks.bsuite.dm_env import LoggedWorld
 from klearning.environments.dm_env import DmWorld
 from klearning.environments.walk import Walk, is_stationary
-from klearning.environments.world_env import BENCHMARKS, WorldEnv, environment_id
+from klearning.environments.world_env import WorldEnv, environment_id
 from klearning.worlds import WORLDS
 from tests.support.oracles import assert_close
 
@@ -37,7 +40,7 @@ def test_names():
     assert NAMES["random_mdp"] == "klearning/RandomMDP-v0"
 
 
-@pytest.mark.parametrize("name", [*NAMES.values(), *BENCHMARKS])
+@pytest.mark.parametrize("name", [*NAMES.values(), *ENVIRONMENTS])
 def test_gymnasium_has_nothing_to_say_against(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -279,12 +282,24 @@ def test_dm_plays_what_gymnasium_plays():
 
 
 def test_dm_regret_is_that_of_the_means():
-    dm = DmWorld(kl.bandit([0.2, 0.9], noise=1.0), seed=0)
+    dm = LoggedWorld(kl.bandit([0.2, 0.9], noise=1.0), seed=0)
     for action in (0, 1, 1, 0):
         dm.reset()
         dm.step(action)
     assert dm.bsuite_info() == {"total_regret": pytest.approx(1.4)}
     assert dm.bsuite_num_episodes == 10_000
+    assert not hasattr(DmWorld(kl.bandit([0.2, 0.9])), "bsuite_info")  # worlds do not know that they are watched
+
+
+def test_the_old_path_of_dm_worlds_keeps_the_books():
+    sys.modules.pop("klearning.dm", None)
+    with pytest.warns(DeprecationWarning, match="has moved"):
+        old = importlib.import_module("klearning.dm")
+    dm = old.DmWorld(kl.bandit([0.2, 0.9]), seed=0, one_hot=True, episodes=7)
+    assert dm.bsuite_num_episodes == 7
+    for _ in range(3):
+        dm.step(0)
+    assert dm.bsuite_info() == {"total_regret": pytest.approx(0.7)}
 
 
 def test_without_dm_env_the_rest_works_and_the_error_says_what_to_install():

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import klearning as kl
 from klearning.arrays.rows import dense_block, row_sums, rows_to_layers
 from klearning.arrays.trees import take_apart, widen
+from klearning.environments.learner_state import arrays_of, settings_of
 from klearning.models.sweeps import Model
 from klearning.trials.task import Streams
 from klearning.trials.trial import new_task
@@ -216,8 +217,8 @@ MISUSES = {
 
 def state_of(learner):
     """All that a learner is, as plain data."""
-    arrays = learner._arrays()
-    settings = repr(learner._settings(arrays))
+    arrays = arrays_of(learner)
+    settings = repr(settings_of(learner, arrays))
     return [*take_apart(learner.memory), *arrays.values()], settings
 
 
@@ -546,7 +547,11 @@ def test_states_met_in_this_episode_have_the_policy_of_such(agent):
     go_on(learner)
     learner.act(0)
     policy, width = learner.policy, len(learner.starts)
-    points = learner.by_point(learner.memory.policy).T.reshape(6, 10, 3)
+    points = learner.by_point(policy)
+    np.testing.assert_array_equal(learner.by_point(learner.memory.policy), points.reshape(60, 3).T)
+    np.testing.assert_array_equal(learner.policies(range(9)), points[:, 1:])
+    with pytest.raises(ValueError, match=r"policy has shape \(6, 3\): give learner.policy, "):
+        learner.by_point(policy[:, 0])
     np.testing.assert_array_equal(points[:, 1:3], policy[:, 1:3])  # these were met
     for step in range(1, 6):
         new = step + 2

@@ -199,7 +199,7 @@ def test_a_failing_callback_is_one_warning_and_learning_goes_on():
         if len(calls) == 2:
             raise OSError("disk full")
 
-    with pytest.warns(RuntimeWarning, match="broken.*failed and is not called again: disk full"):
+    with pytest.warns(RuntimeWarning, match="broken.*failed and is not called again: OSError: disk full"):
         learner = kl.learn(kl.KLearning(), corridor(), episodes=6, callbacks=[broken, seen.append])
     assert (len(calls), len(seen), learner.episode) == (2, 6, 6)
     assert_same_learning(learner, kl.learn(kl.KLearning(), corridor(), episodes=6))
@@ -211,6 +211,82 @@ def test_interrupting_a_callback_interrupts():
 
     with pytest.raises(KeyboardInterrupt):
         kl.learn(kl.KLearning(), corridor(), episodes=6, callbacks=[stop])
+
+
+def by_false(report):
+    return report.episode < 3
+
+
+def by_numpy(report):
+    return np.float64(report.episode) < 3.0
+
+
+def by_exception(report):
+    if report.episode == 3:
+        raise StopIteration
+
+
+@pytest.mark.parametrize("stop", [by_false, by_numpy, by_exception])
+def test_a_callback_may_stop_learning(stop):
+    seen = []
+    learner = kl.learn(kl.KLearning(), corridor(), episodes=6, callbacks=[stop, seen.append])
+    assert (learner.episode, len(seen)) == (3, 3)
+    assert_same_learning(kl.learn(learner, corridor(), episodes=3), kl.learn(kl.KLearning(), corridor(), episodes=6))
+
+
+def test_an_answer_that_is_merely_empty_stops_nothing():
+    answers = [None, 0, "", []]
+    learner = kl.learn(kl.KLearning(), corridor(), episodes=4, callbacks=[lambda r: answers[r.episode - 1]])
+    assert learner.episode == 4
+
+
+# -- what is learnt is handed back ------------------------------------------------------------------------------------
+
+
+def test_an_interrupt_hands_the_learner_back():
+    env = Fragile(30, slip=0.3)
+    with pytest.raises(KeyboardInterrupt, match=r"stopped after 2 episodes; .* sys\.last_value\.learner") as caught:
+        kl.learn(kl.KLearning(), env, episodes=10, horizon=25)
+    learner = caught.value.learner
+    assert (learner.episode, len(learner.returns), learner.under_way) == (2, 2, False)
+    env.mended = True
+    assert_same_learning(
+        kl.learn(learner, env, episodes=8), kl.learn(kl.KLearning(), Corridor(30, slip=0.3), episodes=10, horizon=25)
+    )
+    assert any(entry.name == "step" for entry in caught.traceback)  # where the simulator was is shown
+
+
+# -- what people give in place of an environment ----------------------------------------------------------------------
+
+MISTAKES = {
+    "name": (
+        "FrozenLake-v1",
+        r"env='FrozenLake-v1' is a name: give the environment, gymnasium\.make\('FrozenLake-v1'\)",
+    ),
+    "world": (kl.deep_sea(4), r"env=MDP\(.*is a world: give kl\.WorldEnv\(world\), or .*kl\.run\(agent, world\)"),
+    "class": (Corridor, r"env=<class .*Corridor'> is no environment"),
+    "none": (None, "env=None is no environment"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_what_is_no_environment(mistake):
+    thing, complaint = MISTAKES[mistake]
+    with pytest.raises(ValueError, match=complaint):
+        kl.learn(kl.KLearning(), thing, episodes=1)
+
+
+def test_vectors_of_environments_are_named_as_such():
+    envs = gymnasium.make_vec("FrozenLake-v1", num_envs=3, vectorization_mode="sync")
+    with pytest.raises(ValueError, match="is a vector of 3 environments: give one"):
+        kl.learn(kl.KLearning(), envs, episodes=1)
+    envs.close()
+
+
+def test_a_prior_that_is_none():
+    for prior in (kl.Gaussian(0.0, 1.0, 0.5), kl.Dirichlet(), "gaussian"):
+        with pytest.raises(ValueError, match=r"prior=.* is no Prior: give kl\.Prior\(reward="):
+            kl.learn(kl.KLearning(), corridor(), episodes=1, prior=prior)
 
 
 def test_csv(tmp_path):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 from click.shell_completion import shell_complete
 
+from klearning.arrays.command import STOPPED, Interruptible, finish
 from klearning.cli.benchmark import benchmark
 from klearning.cli.completion import VARIABLE, completion
 from klearning.cli.learn import learn
@@ -19,7 +20,7 @@ from klearning.cli.streams import abandon_output, prepare_streams
 from klearning.cli.teaching import Group
 from klearning.version import __version__
 
-FAILED, BAD_INPUT, INTERRUPTED, NO_READER = 1, 2, 130, 141
+FAILED, BAD_INPUT, INTERRUPTED, NO_READER = 1, 2, STOPPED, 141
 
 HELP = f"""\b
 Exit codes:
@@ -54,8 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: what a person gets wrong is one line on stderr and exit code 2, never a traceback."""
     prepare_streams()
     try:
-        code = _call(arguments)
-        sys.stdout.flush()
+        with Interruptible():
+            code = _call(arguments)
+            sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message())
         code = 0
@@ -78,6 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _complain(str(error))
         code = FAILED
     abandon_output()
+    finish()
     sys.exit(code)
 
 

@@ -1,15 +1,18 @@
 """`klearning learn`: an agent in any discrete Gymnasium environment."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
+from click.core import ParameterSource
 
 from klearning.arrays import checks
+from klearning.arrays.interrupts import uninterrupted
 from klearning.cli.completing import (
     AGENT,
     ENVIRONMENT,
@@ -31,6 +34,7 @@ EXAMPLES = (
     "klearning learn FrozenLake-v1 -e is_slippery=false --csv lake.csv --json --episodes 100",
 )
 LATE = 100  # episodes, at the end, whose mean return is told apart
+SECONDS = 30.0  # between two times that a learner is saved
 
 Callback = Callable[[Any], Any]
 
@@ -44,15 +48,26 @@ Callback = Callable[[Any], Any]
 )  # fmt: skip
 @agent_options
 @prior_options
-@click.option("-n", "--episodes", default=1000, show_default=True)
+@click.option("-n", "--episodes", default=1000, show_default=True, help="in all, those before --resume among them")
 @click.option("-s", "--seed", default=0, show_default=True)
 @click.option("--horizon", type=int, help="most steps of an episode; default: the environment's time limit")
-@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="write the learner here, for kl.load")
-@click.option("--csv", "csv_path", type=click.Path(path_type=Path, dir_okay=False), help="write a line an episode here")
+@click.option(
+    "--save", type=click.Path(path_type=Path, dir_okay=False),
+    help="write the learner here, for --resume and kl.load: now and then, at the end and on Ctrl-C",
+)  # fmt: skip
+@click.option(
+    "--resume", type=click.Path(path_type=Path, dir_okay=False),
+    help="go on with the learner of this file, to the same end as if it had never stopped; saved there again",
+)  # fmt: skip
+@click.option(
+    "--csv", "csv_path", type=click.Path(path_type=Path, dir_okay=False), help="write a line per episode here"
+)  # fmt: skip
 @click.option("--tensorboard", type=click.Path(path_type=Path), help="write scalars for TensorBoard into this folder")
 @click.option("--evaluate-every", default=0, help="exact regret every so many episodes, where the model is known")
 @as_json
+@click.pass_context
 def learn(
+    context: click.Context,
     environment: str,
     agent: str,
     env_options: Sequence[str],
@@ -62,6 +77,7 @@ def learn(
     seed: int,
     horizon: int | None,
     save: Path | None,
+    resume: Path | None,
     csv_path: Path | None,
     tensorboard: Path | None,
     evaluate_every: int,
@@ -71,35 +87,92 @@ def learn(
 
     Both may be your own: file.py:Name, or module:Name; an environment's class, or a function that makes one.
 
-    The prior is stationary, because the rules of a simulator seldom change with the step; -p stationary=no learns each
-    step apart.
+    The prior is stationary, because the rules of a simulator seldom change with the step; -p stationary=no learns
+    each step apart. With --resume the agent, its prior, horizon and seed are those of the file.
     """
     from klearning.environments import learn as training
 
     env = make_environment(environment, env_options)
-    learner = build(find_agent(agent), "agent", agent_options)
+    chosen = build(find_agent(agent), "agent", agent_options)
     prior = build_prior(["stationary=yes", *prior_options])  # the last one counts
-    with watchers(episodes, csv_path, tensorboard, quiet=as_json) as callbacks:
-        found = training.learn(
-            learner, env, episodes=episodes, seed=seed, horizon=horizon, prior=prior,
-            callbacks=callbacks, evaluate_every=evaluate_every,
-        )  # fmt: skip
-    if save is not None:
-        save.parent.mkdir(parents=True, exist_ok=True)
-        found.save(save)
-    whole, late = (float(np.mean(returns)) for returns in (found.returns, found.returns[-LATE:]))
+    learner: Any
+    if resume is None:
+        learner = training.actor_for(chosen, env, seed=seed, horizon=horizon, prior=prior)
+    else:
+        learner = resumed(resume, given(context, agent=chosen, prior=prior, seed=seed, horizon=horizon))
+        save = save or resume
+    left = max(checks.whole("episodes", episodes) - learner.episode, 0)
+    try:
+        with watchers(left, csv_path, tensorboard, quiet=as_json) as callbacks, saved(learner, save) as savers:
+            if left:
+                callbacks = [*callbacks, *savers]
+                training.learn(learner, env, episodes=left, callbacks=callbacks, evaluate_every=evaluate_every)
+            else:
+                say(f"{resume} has {learner.episode} episodes already: give --episodes for more", err=True)
+    except KeyboardInterrupt:
+        advice = "--save FILE would have kept them" if save is None else f"go on with --resume {save}"
+        say(f"{learner.episode} episodes done: {advice}", err=True)
+        raise
+    whole, late = (float(np.mean(returns)) for returns in (learner.returns, learner.returns[-LATE:]))
     if as_json:
         show_json({
-            "environment": environment, "agent": str(learner), "episodes": episodes, "seed": seed,
+            "environment": environment, "agent": str(learner.agent), "episodes": learner.episode, "seed": learner.seed,
             "mean_return": whole, "late_return": late, "saved": None if save is None else str(save),
         })  # fmt: skip
         return
     say(
-        f"{learner} in {environment}: mean return {whole:.4g} over {episodes} episodes, "
-        f"{late:.4g} over the last {min(LATE, episodes)}"
+        f"{learner.agent} in {environment}: mean return {whole:.4g} over {learner.episode} episodes, "
+        f"{late:.4g} over the last {min(LATE, learner.episode)}"
     )
     if save is not None:
         say(f"saved: {save}")
+
+
+def given(context: click.Context, **settings: Any) -> dict[str, Any]:
+    """The settings of a learner that stand on the line."""
+    options = {"agent": ("agent", "agent_options"), "prior": ("prior_options",)}
+    return {
+        name: value
+        for name, value in settings.items()
+        if any(context.get_parameter_source(o) != ParameterSource.DEFAULT for o in options.get(name, (name,)))
+    }
+
+
+def resumed(path: Path, settings: Mapping[str, Any]) -> Any:
+    """The learner of a file; what the line says of it besides must be true."""
+    from klearning.environments.learner_state import load
+
+    learner = load(path)
+    for name, value in settings.items():
+        own = getattr(learner, name)
+        if repr(value) != repr(own):
+            raise ValueError(
+                f"{name}={value!r} is not that of {path}, {own!r}: leave it out, or learn without --resume"
+            )
+    return learner
+
+
+@contextmanager
+def saved(learner: Any, path: Path | None) -> Iterator[list[Callback]]:
+    """A callback that saves now and then; saves at the end, too, however it comes."""
+    if path is None:
+        yield []
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    last = time.monotonic()
+
+    def save_at_times(report: Any) -> None:
+        nonlocal last
+        if time.monotonic() - last > SECONDS:
+            learner.save(path)
+            last = time.monotonic()
+
+    try:
+        yield [save_at_times]
+    finally:
+        with uninterrupted:
+            if learner.episode > 0:
+                learner.save(path)
 
 
 @contextmanager

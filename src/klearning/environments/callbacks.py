@@ -1,42 +1,75 @@
 """Callbacks for `learn`: mirrors of what happens that can never fail a run.
 
 `CSVWriter` and `TensorBoardWriter` write files, `LiveView` shows a table in the terminal. Anything may be a callback:
-it is called with the `Report` of every episode.
+it is called with the `EpisodeReport` of every episode, and stops learning by returning False.
 """
 
 import csv
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 
-def guarded(callback: Callable[[Any], Any]) -> Callable[[Any], None]:
-    """The callback, but its first failure is a warning and its last call."""
+
+@dataclass(frozen=True)
+class EpisodeReport:
+    """One episode, as callbacks see it."""
+
+    episode: int  # 1, 2, …
+    collected: float  # the return
+    steps: int
+    terminated: bool
+    diagnostics: dict[str, float]  # what the agent said of its plan
+    value: float | None = None  # the exact value of the policy, where the model is known and this episode was evaluated
+    regret: float | None = None  # what the optimum is above that
+
+    def numbers(self) -> dict[str, float]:
+        """Everything that is a number, by name."""
+        known = {"value": self.value, "regret": self.regret}
+        rest = {name: float(x) for name, x in known.items() if x is not None}
+        return {"return": self.collected, "steps": float(self.steps), **self.diagnostics, **rest}
+
+
+Callback = Callable[[EpisodeReport], Any]
+
+
+def guarded(callback: Callback) -> Callable[[EpisodeReport], bool]:
+    """The callback as `learn` calls it: whether to go on.
+
+    It may say no, by False or StopIteration; any other failure is a warning, and its last call.
+    """
     failed = False
 
-    def call(report: Any) -> None:
+    def call(report: EpisodeReport) -> bool:
         nonlocal failed
         if failed:
-            return
+            return True
         try:
-            callback(report)
+            answer = callback(report)
+        except StopIteration:
+            return False
         except Exception as error:
             failed = True
-            warnings.warn(f"{callback!r} failed and is not called again: {error}", RuntimeWarning, stacklevel=2)
+            reason = f"{type(error).__name__}: {error}"
+            warnings.warn(f"{callback!r} failed and is not called again: {reason}", RuntimeWarning, stacklevel=2)
+            return True
+        return not (isinstance(answer, bool | np.bool_) and not answer)  # None is no answer
 
     return call
 
 
 class CSVWriter:
-    """One line an episode; columns are those of the first episode, values that come later and rarely stay empty."""
+    """One line per episode; columns are those of the first episode, values that come later and rarely stay empty."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._columns: list[str] = []
 
-    def __call__(self, report: Any) -> None:
+    def __call__(self, report: EpisodeReport) -> None:
         row = {"episode": report.episode, **report.numbers()}
         if not self._columns:
             self._columns = [*row, *(name for name in ("value", "regret") if name not in row)]
@@ -71,7 +104,7 @@ class TensorBoardWriter:
         self.folder = Path(folder)
         self._writer = SummaryWriter(str(folder))
 
-    def __call__(self, report: Any) -> None:
+    def __call__(self, report: EpisodeReport) -> None:
         for name, value in report.numbers().items():
             self._writer.add_scalar(name, value, report.episode)
 
@@ -97,7 +130,7 @@ class LiveView:
         self._live = Live(auto_refresh=False, transient=False)
         self._pause, self._shown = 1.0 / per_second, 0.0
         self._recent: list[dict[str, float]] = []
-        self._last: Any = None
+        self._last: EpisodeReport | None = None
         self._began, self._calls = time.monotonic(), 0
 
     def __enter__(self) -> "LiveView":
@@ -109,7 +142,7 @@ class LiveView:
             self._live.update(self.table(), refresh=True)
         self._live.stop()
 
-    def __call__(self, report: Any) -> None:
+    def __call__(self, report: EpisodeReport) -> None:
         self._last = report
         self._calls += 1
         self._recent = [*self._recent[1 - self.WINDOW :], report.numbers()]
@@ -122,8 +155,9 @@ class LiveView:
         """What is shown."""
         from rich.table import Table
 
+        episode = 0 if self._last is None else self._last.episode
         rate = self._calls / max(time.monotonic() - self._began, 1e-9)
-        table = Table(title=f"episode {self._last.episode:,}   ({rate:,.0f}/s)")
+        table = Table(title=f"episode {episode:,}   ({rate:,.0f}/s)")
         for heading in ("", "last episode", f"mean of {len(self._recent)}"):
             table.add_column(heading, justify="right" if heading else "left")
         names = list(dict.fromkeys(name for row in self._recent for name in row))

@@ -6,7 +6,7 @@ import numpy as np
 
 from klearning.arrays.types import Floats
 from klearning.environments.walk import Walk
-from klearning.models.mdp import MDP, optimal
+from klearning.models.mdp import MDP
 
 try:
     import dm_env
@@ -20,7 +20,7 @@ class DmWorld(dm_env.Environment):  # type: ignore[misc]
 
     Observations are numbers of states (`Walk` says how they are counted), or vectors with a one in that place
     where ``one_hot``. As dm_env asks, a step after the last of an episode begins the next; the last observation
-    is that of the last state again. ``bsuite_info`` and ``bsuite_num_episodes`` are what bsuite's `Logging` reads.
+    is that of the last state again.
     """
 
     def __init__(
@@ -31,15 +31,10 @@ class DmWorld(dm_env.Environment):  # type: ignore[misc]
         numbering: str = "auto",
         one_hot: bool = False,
         noise: Floats | None = None,
-        episodes: int = 10_000,
     ) -> None:
         self.walk = Walk(mdp, numbering, noise)
-        self.bsuite_num_episodes = episodes
         self._one_hot = one_hot
         self._rng = np.random.default_rng(seed)
-        self._best = optimal(mdp).value
-        self._earned = 0.0  # mean rewards of this episode
-        self._regret = 0.0
 
     @property
     def mdp(self) -> MDP:
@@ -49,18 +44,15 @@ class DmWorld(dm_env.Environment):  # type: ignore[misc]
     def reset(self) -> Any:
         """Begin an episode."""
         self.walk.begin(self._rng)
-        self._earned = 0.0
         return dm_env.restart(self._observe())
 
     def step(self, action: Any) -> Any:
         """Take an action; begin an episode instead where none is under way."""
         if self.walk.over:
             return self.reset()
-        state, reward = self.walk.state, self.walk.step(action, self._rng)
-        self._earned += float(self.mdp.reward[int(action), state])
+        reward = self.walk.step(action, self._rng)
         if not self.walk.over:
             return dm_env.transition(reward=reward, observation=self._observe())
-        self._regret += self._best - self._earned
         finish = dm_env.truncation if self.walk.by_time else dm_env.termination
         return finish(reward=reward, observation=self._observe())
 
@@ -74,10 +66,6 @@ class DmWorld(dm_env.Environment):  # type: ignore[misc]
     def action_spec(self) -> Any:
         """A number of an action."""
         return specs.DiscreteArray(self.mdp.actions, name="action")
-
-    def bsuite_info(self) -> dict[str, Any]:
-        """The regret of all finished episodes: the optimal value less the mean rewards of what was done."""
-        return {"total_regret": self._regret}
 
     def _observe(self) -> Any:
         if self._one_hot:

@@ -11,6 +11,7 @@ is learnt from.
 """
 
 import warnings
+from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -21,27 +22,15 @@ from gymnasium.spaces import Space
 from klearning.arrays import checks
 from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.interrupts import uninterrupted
-from klearning.arrays.trees import leaf_names, put_together_by_name, take_apart, widen
-from klearning.arrays.types import Arrays, Floats
+from klearning.arrays.trees import widen
+from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode
 from klearning.environments.numbering import Numbering
-from klearning.storage.codec import (
-    NotRegistered,
-    agent_data,
-    build_agent,
-    build_prior,
-    build_space,
-    prior_data,
-    space_data,
-)
-from klearning.storage.learner_file import read_archive, write_archive
-from klearning.trials.agent import LEARNS, Agent, check_methods
+from klearning.models.tabular import END
+from klearning.trials.agent import LEARNS, Agent, check_methods, set_start
 from klearning.trials.streams import streams
 from klearning.trials.task import Streams, draw_action
-
-END = 0  # the state of every layer in which an episode is over
-
 
 WAYS = ("greedy", "soft")
 
@@ -70,6 +59,8 @@ class Learner:
         discover: bool = True,
     ) -> None:
         check_methods(agent, LEARNS)
+        if not isinstance(prior, Prior | None):
+            raise ValueError(f"prior={prior!r} is no Prior: give kl.Prior(reward=…, transitions=…, stationary=True)")
         self.agent, self.horizon, self.seed = agent, checks.whole("horizon", horizon), checks.whole("seed", seed, 0)
         self.prior = Prior(stationary=True) if prior is None else prior
         self.observations = Numbering("observation", observation_space, discover)
@@ -116,23 +107,43 @@ class Learner:
     @property
     def policy(self) -> Floats:
         """π_l(a|s) of this episode as (horizon, states, actions); state 0 is the end, others are numbered from 1."""
-        table: Floats = self.memory.policy
-        return table.T.reshape(self.horizon, -1, self.actions.count)
+        return self._by_step(self.memory.policy)
+
+    def policies(self, observations: Sequence[Any], how: str = "soft") -> Floats:
+        """π_l(a|o) for all steps and these observations, (horizon, observations, actions); ``how`` as in `predict`."""
+        checks.choice("how", how, WAYS)
+        table = self.memory.policy if how == "soft" else self.agent.exploit(self.memory)
+        return self._by_step(table)[:, [self._column(observation) for observation in observations]]
 
     def by_point(self, policy: Floats) -> Floats:
-        """A policy (A, S) with its states renumbered: END, then all points of the observation space in order.
+        """A policy with its states renumbered: END, then all points of the observation space in order.
 
-        This is how `MDP.from_gymnasium` numbers them. Points that were never met have the policy of such.
+        This is how `MDP.from_gymnasium` numbers them. Points that were never met have the policy of such. Give it as
+        `policy` is, or as (actions, states of all steps); the answer is of the same form.
         """
+        A, H, width = self.actions.count, self.horizon, len(self.starts)
+        if policy.shape == (A, H * width):
+            return np.ascontiguousarray(self.by_point(self._by_step(policy)).reshape(-1, A).T)
+        if policy.shape != (H, width, A):
+            raise ValueError(
+                f"policy has shape {policy.shape}: give learner.policy, {(H, width, A)}, or {(A, H * width)}"
+            )
         if not self.observations.discovers:
             return policy
-        width = len(self.starts)
         columns = np.full(1 + self.observations.points, width - 1)
         columns[END] = END
         for key, k in self.observations.known.items():
-            columns[1 + self.observations.mixed(key)] = 1 + k
-        layered = policy.reshape(self.actions.count, self.horizon, width)
-        return np.ascontiguousarray(layered[:, :, columns].reshape(self.actions.count, -1))
+            columns[1 + self.observations.mixed(key)] = min(1 + k, width - 1)
+        return policy[:, columns]
+
+    def _by_step(self, table: Floats) -> Floats:
+        """(actions, states of all steps) as (horizon, states, actions)."""
+        return table.T.reshape(self.horizon, -1, self.actions.count)
+
+    def _column(self, observation: Any) -> int:
+        """Where a layer has the policy for an observation; the last column is for all that have none of their own."""
+        last = len(self.starts) - 1
+        return min(self.observations.number(observation) + 1, last) if self.observations.knows(observation) else last
 
     @property
     def diagnostics(self) -> dict[str, float]:
@@ -174,10 +185,12 @@ class Learner:
 
     def _set_starts(self) -> None:
         """ρ is how often each state was the first so far."""
-        posterior = getattr(getattr(self.memory, "planning", self.memory), "posterior", None)
-        if posterior is not None:
-            total = self.starts.sum()
-            posterior.model.initial[:] = self.starts / total if total > 0.0 else 1.0 / len(self.starts)
+        total, width = self.starts.sum(), len(self.starts)
+        rho = self.starts / total if total > 0.0 else np.full(width, 1.0 / width)
+        if hasattr(self.agent, "set_start"):
+            self.agent.set_start(self.memory, rho)
+        else:  # an agent that is no child of ours
+            set_start(getattr(self.memory, "posterior", None), rho)
 
     def observe(
         self,
@@ -267,9 +280,7 @@ class Learner:
         l = checks.whole("step", step, 0)
         if l >= self.horizon:
             raise ValueError(f"step={step} is not below the horizon of {self.horizon}: give a smaller one")
-        width = len(self.starts)
-        s = self.observations.number(observation) + 1 if self.observations.knows(observation) else width
-        s = l * width + min(s, width - 1)  # the last is for those never met
+        s = l * len(self.starts) + self._column(observation)
         if how == "soft":
             a = draw_action(self.memory.policy, s, self.streams[3].random())
         else:
@@ -290,79 +301,19 @@ class Learner:
         """Whether an episode has begun that `end_episode` has not ended."""
         return self._waiting or self.step > 0
 
+    def check_spaces(self, observation_space: Space[Any], action_space: Space[Any]) -> None:
+        """ValueError where these are not the spaces that the learner was made for."""
+        for numbering, space in ((self.observations, observation_space), (self.actions, action_space)):
+            if numbering.space != space:
+                raise ValueError(
+                    f"{numbering.field} space {space} is not the learner's, {numbering.space}: give its own"
+                )
+
     def save(self, path: str | Path) -> None:
         """Write everything to one file; `kl.load` goes on from there, bit for bit."""
-        arrays = self._arrays()
-        write_archive(Path(path), self._settings(arrays), arrays)
+        from klearning.environments.learner_state import save
 
-    def _settings(self, beside: Arrays) -> dict[str, Any]:
-        """All that is no array; the arrays of the prior are put ``beside``."""
-        return {
-            "agent": agent_data(self.agent),
-            "observation_space": space_data(self.observations.space),
-            "action_space": space_data(self.actions.space),
-            "discover": self.observations.discovers,
-            "horizon": self.horizon,
-            "seed": self.seed,
-            "prior": prior_data(self.prior, beside),
-            "episode": self.episode,
-            "step": self.step,
-            "over": bool(self.over),
-            "waiting": self._waiting,
-            "streams": [stream.bit_generator.state for stream in self.streams],
-        }
-
-    def _arrays(self) -> Arrays:
-        l, known = self.step, list(self.observations.known)
-        return {
-            **dict(zip(leaf_names(self.memory), take_apart(self.memory), strict=True)),
-            "starts": self.starts,
-            "said": self.said,
-            "returns": np.array(self.returns, np.float64),
-            "states": self._states[: l + 1],
-            "chosen": self._chosen[: l + 1],
-            "rewards": self._rewards[:l],
-            "uniforms": np.array(self._uniforms, np.float64),
-            "observations": np.array(known, np.int64).reshape(len(known), len(self.observations.sizes)),
-        }
-
-    def _restore(self, settings: dict[str, Any], arrays: Arrays) -> None:
-        """What `_settings` and `_arrays` hold beyond what a learner is made with."""
-        l = settings["step"]
-        self.observations.remember(arrays["observations"].tolist())
-        if not self.observations.discovers and arrays["starts"].shape != self.starts.shape:
-            raise ValueError(f"starts has shape {arrays['starts'].shape}, not {self.starts.shape}")
-        self.starts = arrays["starts"]
-        self.memory = put_together_by_name(self.agent.begin(self._belief()), arrays)
-        self.episode, self.step, self.over = settings["episode"], l, settings["over"]
-        self._waiting, self.said = settings["waiting"], arrays["said"]
-        self.returns, self._uniforms = arrays["returns"].tolist(), arrays["uniforms"].tolist()
-        self._states[: l + 1], self._chosen[: l + 1] = arrays["states"], arrays["chosen"]
-        self._rewards[:l] = arrays["rewards"]
-        for stream, state in zip(self.streams, settings["streams"], strict=True):
-            stream.bit_generator.state = state
+        save(self, path)
 
     def __repr__(self) -> str:
         return f"Learner({self.agent!r}, horizon={self.horizon}, episodes={self.episode})"
-
-
-def load(path: str | Path) -> Learner:
-    """A saved learner, to go on where it was."""
-    path = Path(path)
-    settings, arrays = read_archive(path)
-    try:
-        learner = Learner(
-            build_agent(settings["agent"]),
-            build_space(settings["observation_space"]),
-            build_space(settings["action_space"]),
-            settings["horizon"],
-            prior=build_prior(settings["prior"], beside=arrays),
-            seed=settings["seed"],
-            discover=settings["discover"],
-        )
-        learner._restore(settings, arrays)
-    except NotRegistered as error:
-        raise ValueError(f"{path} cannot be read here: {error}") from None
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is not what this version of klearning writes: {error}") from None
-    return learner

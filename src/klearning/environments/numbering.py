@@ -102,10 +102,15 @@ class Numbering:
             self.known = {tuple(key): i for i, key in enumerate(keys)}
             self.count = len(self.known)
 
+    def all_points(self) -> list[Any]:
+        """All points of the space, counted through."""
+        return [self._point(number) for number in range(self.points)]
+
     def point(self, number: int) -> Any:
         """The point of a number, as the space has it."""
-        if self.discovers:
-            return self._write(list(list(self.known)[number]))
+        return self._write(list(list(self.known)[number])) if self.discovers else self._point(number)
+
+    def _point(self, number: int) -> Any:
         if self._start is not None:
             return number + self._start
         key = []

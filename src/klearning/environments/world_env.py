@@ -18,12 +18,6 @@ from klearning.worlds import WORLDS
 ACRONYMS = {"mdp": "MDP"}
 
 
-BENCHMARKS = {
-    "klearning/BsuiteDeepSea-v0": "klearning.benchmarks.bsuite.environments:DeepSeaEnv",
-    "klearning/BsuiteBandit-v0": "klearning.benchmarks.bsuite.environments:bandit_env",
-}
-
-
 Outcomes = list[tuple[float, int, float, bool]]
 
 
@@ -100,13 +94,12 @@ def environment_id(world: str) -> str:
 
 
 def register_environments() -> None:
-    """Make all names known to Gymnasium; doing so twice does no harm."""
+    """Make the names of all worlds known to Gymnasium; doing so twice does no harm."""
     for world in WORLDS:
-        _register(environment_id(world), "klearning.environments.world_env:make_world", {"world": world})
-    for name, entry in BENCHMARKS.items():
-        _register(name, entry, {})
+        register(environment_id(world), "klearning.environments.world_env:make_world", world=world)
 
 
-def _register(name: str, entry: str, options: dict[str, Any]) -> None:
+def register(name: str, entry: str, **options: Any) -> None:
+    """Make an environment known to Gymnasium, unless it is."""
     if name not in gymnasium.registry:
         gymnasium.register(name, entry_point=entry, kwargs=options)

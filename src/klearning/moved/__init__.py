@@ -12,7 +12,7 @@ MOVED = {
     "klearning.agents.planning": ("klearning.agents.value_iteration", "klearning.trials.agent"),
     "klearning.bellman": ("klearning.models.sweeps", "klearning.models.soft"),
     "klearning.compiled": ("klearning.arrays.compiled", "klearning.arrays.types"),
-    "klearning.dm": ("klearning.environments.dm_env",),
+    "klearning.dm": ("klearning.benchmarks.bsuite.dm_env",),
     "klearning.experiments.running": ("klearning.experiments.runner",),
     "klearning.mdp": ("klearning.models.mdp",),
     "klearning.regret": ("klearning.trials.regret",),
@@ -21,6 +21,8 @@ MOVED = {
     ),
     "klearning.theory.quadrature": ("klearning.beliefs.distributions",),
 }  # fmt: skip
+
+RENAMED = {"klearning.dm": {"DmWorld": "LoggedWorld"}}  # an old name, and today's
 
 
 class Forwarding(MetaPathFinder, Loader):
@@ -34,6 +36,7 @@ class Forwarding(MetaPathFinder, Loader):
         warnings.warn(f"{module.__name__} has moved to {', '.join(places)}", DeprecationWarning, stacklevel=2)
         for place in places:
             vars(module).update({k: v for k, v in vars(import_module(place)).items() if not k.startswith("__")})
+        vars(module).update({old: vars(module)[new] for old, new in RENAMED.get(module.__name__, {}).items()})
 
 
 def forward() -> None:

@@ -82,9 +82,7 @@ class Agent(Protocol[M]):
 
     def set_start(self, memory: M, initial: Floats) -> None:
         """From now on episodes begin with these probabilities in the states of the first layer."""
-        posterior = self.posterior(memory)
-        if posterior is not None:
-            posterior.model.initial[:] = initial
+        set_start(self.posterior(memory), initial)
 
 
 Stepwise = Agent  # its name where `Learner` asked for more than `run`
@@ -103,6 +101,12 @@ def exploit(p: Posterior) -> Floats:
     hard_sweep(p.model, p.model.reward, Q, np.zeros(Q.shape[1]))
     greedy(Q, policy)
     return policy
+
+
+def set_start(posterior: Posterior | None, initial: Floats) -> None:
+    """Let episodes begin so in what is believed."""
+    if posterior is not None:
+        posterior.model.initial[:] = initial
 
 
 PLAYS = ("begin", "advance", "values")  # what `run` asks for

@@ -1,11 +1,44 @@
-"""bsuite's experiments as dm_env environments: drop-in for bsuite's own, without its dependencies."""
+"""Worlds that bsuite can log, and its experiments as dm_env environments: drop-in for bsuite's own, without its
+dependencies.
+"""
 
 from typing import Any
 
 import numpy as np
 
-from klearning.benchmarks.bsuite.worlds import DeepSeaTally, bandit, deep_sea, deep_sea_noise
+from klearning.benchmarks.bsuite.worlds import EPISODES, DeepSeaTally, bandit, deep_sea, deep_sea_noise
 from klearning.environments.dm_env import DmWorld, picture_spec
+from klearning.models.mdp import MDP, optimal_value
+
+
+class LoggedWorld(DmWorld):
+    """Any world, with what bsuite's `Logging` reads: ``bsuite_info`` and ``bsuite_num_episodes``."""
+
+    def __init__(self, mdp: MDP, seed: int | None = None, *, episodes: int = EPISODES, **options: Any) -> None:
+        super().__init__(mdp, seed, **options)
+        self.bsuite_num_episodes = episodes
+        self._optimum = optimal_value(mdp)
+        self._earned = 0.0  # mean rewards of this episode
+        self._regret = 0.0
+
+    def reset(self) -> Any:
+        """Begin an episode."""
+        self._earned = 0.0
+        return super().reset()
+
+    def step(self, action: Any) -> Any:
+        """Take an action; begin an episode instead where none is under way."""
+        state, playing = self.walk.state, not self.walk.over
+        timestep = super().step(action)
+        if playing:
+            self._earned += float(self.mdp.reward[int(action), state])
+            if self.walk.over:
+                self._regret += self._optimum - self._earned
+        return timestep
+
+    def bsuite_info(self) -> dict[str, Any]:
+        """The regret of all finished episodes: the optimal value less the mean rewards of what was done."""
+        return {"total_regret": self._regret}
 
 
 class DeepSea(DmWorld):
@@ -22,6 +55,7 @@ class DeepSea(DmWorld):
     ) -> None:
         world = deep_sea(size, mapping_seed, deterministic, unscaled_move_cost, randomize_actions)
         super().__init__(world, seed, numbering="through", noise=None if deterministic else deep_sea_noise(size))
+        self.bsuite_num_episodes = EPISODES
         self.tally = DeepSeaTally(size, mapping_seed, randomize_actions)
 
     def reset(self) -> Any:
@@ -52,7 +86,7 @@ class DeepSea(DmWorld):
         return picture
 
 
-class Bandit(DmWorld):
+class Bandit(LoggedWorld):
     """bsuite's bandit: the observation is a single pixel of one."""
 
     def __init__(self, mapping_seed: int = 0, num_actions: int = 11) -> None:

@@ -18,7 +18,8 @@ from klearning.beliefs.transitions import Dirichlet
 from klearning.benchmarks.bsuite.environments import DeepSeaEnv, bandit_env
 from klearning.benchmarks.bsuite.scores import bandit_score, deep_sea_score, deep_sea_stochastic_score, logged
 from klearning.benchmarks.bsuite.worlds import BANDIT_SWEEP, DEEP_SEA_STOCHASTIC_SWEEP, DEEP_SEA_SWEEP, EPISODES
-from klearning.environments.learn import Report, learn
+from klearning.environments.callbacks import EpisodeReport
+from klearning.environments.learn import learn
 from klearning.environments.world_env import WorldEnv
 from klearning.trials.agent import Agent
 
@@ -61,7 +62,7 @@ def run_setting(name: str, setting: dict[str, int], agent: Agent, episodes: int 
     experiment = EXPERIMENTS[checks.choice("experiment", name, EXPERIMENTS)]
     env, totals = experiment.make(**setting), np.zeros(checks.whole("episodes", episodes))
 
-    def count(report: Report) -> None:
+    def count(report: EpisodeReport) -> None:
         t = report.episode - 1
         if isinstance(env, DeepSeaEnv):
             totals[t] = env.tally.total_bad_episodes

@@ -12,7 +12,6 @@ import numpy as np
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats, Ints
 from klearning.models.mdp import MDP
-from klearning.models.sweeps import policy_sweep
 
 GRID = {
     "epsilon": (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5),
@@ -100,7 +99,7 @@ def greedy_value(mdp: MDP, Q: Floats) -> float:
     """The exact value of the greedy policy, ties shared."""
     best = Q.max(axis=1, keepdims=True) == Q
     policy = np.ascontiguousarray(np.tile((best / best.sum(axis=1, keepdims=True)).T, mdp.horizon))
-    return float(policy_sweep(mdp.model, mdp.reward, policy, np.zeros(mdp.states), np.zeros(len(Q))))
+    return mdp.value(policy)
 
 
 def episodes_needed(

@@ -29,10 +29,10 @@ from klearning.beliefs.rewards import Gaussian
 from klearning.beliefs.transitions import Dirichlet
 from klearning.benchmarks.gymnasium import textbook
 from klearning.benchmarks.gymnasium.blackjack import Model, blackjack
+from klearning.environments.actor import tabulated
 from klearning.environments.learn import learn
 from klearning.environments.learner import Learner
-from klearning.models.mdp import MDP, optimal
-from klearning.models.sweeps import policy_sweep
+from klearning.models.mdp import MDP, optimal_value
 from klearning.trials.agent import Agent
 
 SHARE = 0.95  # of the optimal return; where that is negative, 5% of its size below it
@@ -98,9 +98,7 @@ class Outcome:
 
 def deployed_value(learner: Learner, mdp: MDP) -> float:
     """The exact value of what `predict` would do."""
-    policy = learner.by_point(learner.agent.exploit(learner.memory))
-    room = np.zeros(max(mdp.widths))
-    return float(policy_sweep(mdp.model, mdp.reward, policy, np.zeros(mdp.states), room))
+    return mdp.value(tabulated(learner, mdp, learner.observations.all_points(), "greedy"))
 
 
 def wanted_value(problem: Problem, optimum: float) -> float:
@@ -113,14 +111,14 @@ def tune_textbook(problem: Problem, seeds: int = 3) -> list[tuple[float, textboo
     env: Any = Model() if problem.name == "Blackjack-v1" else problem.make().unwrapped
     mdp = problem.model()
     outcomes = textbook.read_outcomes(env.P, env.initial_state_distrib)
-    wanted = wanted_value(problem, optimal(mdp).value)
+    wanted = wanted_value(problem, optimal_value(mdp))
     return textbook.tune(outcomes, mdp, wanted, problem.most, problem.every, seeds)
 
 
 def episodes_needed(problem: Problem, agent: Agent, seed: int = 0, most: int | None = None) -> Outcome:
     """Let an agent learn until what it would deploy is worth 95% of the optimum."""
     env, mdp = problem.make(), problem.model()
-    best = optimal(mdp).value
+    best = optimal_value(mdp)
     wanted = wanted_value(problem, best)
     most = problem.most if most is None else checks.whole("most", most)
     spaces = env.observation_space, env.action_space

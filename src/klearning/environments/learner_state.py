@@ -1,0 +1,99 @@
+"""A learner as settings and arrays, and back: what its file holds."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from klearning.arrays.trees import leaf_names, put_together_by_name, take_apart
+from klearning.arrays.types import Arrays
+from klearning.environments.learner import Learner
+from klearning.storage.codec import (
+    NotRegistered,
+    agent_data,
+    build_agent,
+    build_prior,
+    build_space,
+    prior_data,
+    space_data,
+)
+from klearning.storage.learner_file import read_archive, write_archive
+
+
+def save(learner: Learner, path: str | Path) -> None:
+    """Write everything to one file."""
+    arrays = arrays_of(learner)
+    write_archive(Path(path), settings_of(learner, arrays), arrays)
+
+
+def load(path: str | Path) -> Learner:
+    """A saved learner, to go on where it was."""
+    path = Path(path)
+    settings, arrays = read_archive(path)
+    try:
+        learner = Learner(
+            build_agent(settings["agent"]),
+            build_space(settings["observation_space"]),
+            build_space(settings["action_space"]),
+            settings["horizon"],
+            prior=build_prior(settings["prior"], beside=arrays),
+            seed=settings["seed"],
+            discover=settings["discover"],
+        )
+        restore(learner, settings, arrays)
+    except NotRegistered as error:
+        raise ValueError(f"{path} cannot be read here: {error}") from None
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is not what this version of klearning writes: {error}") from None
+    return learner
+
+
+def settings_of(learner: Learner, beside: Arrays) -> dict[str, Any]:
+    """What a learner is made with, and where it stands; the arrays of its prior are put ``beside``."""
+    return {
+        "agent": agent_data(learner.agent),
+        "observation_space": space_data(learner.observations.space),
+        "action_space": space_data(learner.actions.space),
+        "discover": learner.observations.discovers,
+        "horizon": learner.horizon,
+        "seed": learner.seed,
+        "prior": prior_data(learner.prior, beside),
+        "episode": learner.episode,
+        "step": learner.step,
+        "over": bool(learner.over),
+        "waiting": learner._waiting,
+        "streams": [stream.bit_generator.state for stream in learner.streams],
+    }
+
+
+def arrays_of(learner: Learner) -> Arrays:
+    """The agent's memory, and the episode under way."""
+    l, known = learner.step, list(learner.observations.known)
+    return {
+        **dict(zip(leaf_names(learner.memory), take_apart(learner.memory), strict=True)),
+        "starts": learner.starts,
+        "said": learner.said,
+        "returns": np.array(learner.returns, np.float64),
+        "states": learner._states[: l + 1],
+        "chosen": learner._chosen[: l + 1],
+        "rewards": learner._rewards[:l],
+        "uniforms": np.array(learner._uniforms, np.float64),
+        "observations": np.array(known, np.int64).reshape(len(known), len(learner.observations.sizes)),
+    }
+
+
+def restore(learner: Learner, settings: dict[str, Any], arrays: Arrays) -> None:
+    """What these hold beyond what a learner is made with."""
+    l = settings["step"]
+    learner.observations.remember(arrays["observations"].tolist())
+    if not learner.observations.discovers and arrays["starts"].shape != learner.starts.shape:
+        raise ValueError(f"starts has shape {arrays['starts'].shape}, not {learner.starts.shape}")
+    learner.starts = arrays["starts"]
+    learner.memory = put_together_by_name(learner.agent.begin(learner._belief()), arrays)
+    learner.episode, learner.step, learner.over = settings["episode"], l, settings["over"]
+    learner._waiting, learner.said = settings["waiting"], arrays["said"]
+    learner.returns, learner._uniforms = arrays["returns"].tolist(), arrays["uniforms"].tolist()
+    learner._states[: l + 1], learner._chosen[: l + 1] = arrays["states"], arrays["chosen"]
+    learner._rewards[:l] = arrays["rewards"]
+    for stream, state in zip(learner.streams, settings["streams"], strict=True):
+        stream.bit_generator.state = state

@@ -1,0 +1,113 @@
+"""`klearning learn`: saved whatever happens, resumed to the same bytes, stopped by Ctrl-C with 130 at any instant."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import klearning as kl
+from tests.cli.test_cli import klearning
+
+LAKE = ("learn", "FrozenLake-v1", "PSRL", "--horizon", "20", "-s", "3")
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "klearning", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def interrupted(process: subprocess.Popen[str]) -> tuple[int, str]:
+    process.send_signal(signal.SIGINT)
+    errors = process.communicate(timeout=120)[1]
+    return process.returncode, errors
+
+
+def test_a_resumed_learner_ends_as_one_that_never_stopped(tmp_path):
+    whole, parts = tmp_path / "whole.npz", tmp_path / "parts.npz"
+    assert klearning(*LAKE, "-n", "60", "--save", str(whole)).returncode == 0
+    assert klearning(*LAKE, "-n", "25", "--save", str(parts)).returncode == 0
+    assert parts.read_bytes() != whole.read_bytes()
+    done = klearning("learn", "FrozenLake-v1", "-n", "60", "--resume", str(parts))  # saved there again
+    assert f"saved: {parts}" in done.stdout
+    assert "over 60 episodes" in done.stdout
+    assert parts.read_bytes() == whole.read_bytes()
+    done = klearning(*LAKE, "-n", "60", "--resume", str(parts))
+    assert "has 60 episodes already" in done.stderr
+    assert (done.returncode, parts.read_bytes()) == (0, whole.read_bytes())
+
+
+def test_what_the_line_says_of_a_resumed_learner_must_be_true(tmp_path):
+    path = tmp_path / "x.npz"
+    assert klearning(*LAKE, "-n", "5", "-p", "sd=2", "--save", str(path)).returncode == 0
+    before = path.read_bytes()
+    for more, complaint in {
+        ("UCRL2",): "agent=UCRL2(",
+        ("-s", "4"): "seed=4 is not that of",
+        ("--horizon", "9"): "horizon=9 is not that of",
+        ("-p", "sd=3"): "prior=Prior(",
+    }.items():
+        done = klearning("learn", "FrozenLake-v1", *more, "-n", "9", "--resume", str(path))
+        assert (done.returncode, complaint in done.stderr) == (2, True), done.stderr
+    done = klearning("learn", "CliffWalking-v1", "-n", "9", "--resume", str(path))
+    assert "observation space Discrete(48) is not the learner's" in done.stderr
+    assert klearning("learn", "FrozenLake-v1", "-n", "9", "--resume", str(tmp_path / "none")).returncode == 2
+    assert path.read_bytes() == before
+    assert klearning(*LAKE, "-n", "9", "-p", "sd=2", "--resume", str(path)).returncode == 0
+    assert kl.load(path).episode == 9
+
+
+def test_ctrl_c_saves_and_the_rest_is_learnt_later(tmp_path):
+    path, whole, log = (tmp_path / name for name in ("cut.npz", "whole.npz", "log.csv"))
+    process = started(*LAKE, "-n", "100000", "--save", str(path), "--csv", str(log))
+    while not log.exists() or len(log.read_bytes().splitlines()) < 50:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    code, errors = interrupted(process)
+    episode = kl.load(path).episode
+    assert code == 130
+    assert f"{episode} episodes done: go on with --resume {path}\nklearning: stopped\n" in errors
+    assert episode >= len(log.read_bytes().splitlines()) - 1
+    assert klearning(*LAKE, "-n", str(episode + 20), "--resume", str(path)).returncode == 0
+    assert klearning(*LAKE, "-n", str(episode + 20), "--save", str(whole)).returncode == 0
+    assert path.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("seconds", [0.1, 0.3, 0.6, 1.0])
+def test_ctrl_c_while_importing_is_no_traceback(seconds):
+    process = started("learn", "FrozenLake-v1", "-n", "10000000")
+    while not imports_have_begun(process):
+        time.sleep(0.001)
+    time.sleep(seconds)
+    code, errors = interrupted(process)
+    assert (code, errors.splitlines()[-1]) == (130, "klearning: stopped")
+    assert "Traceback" not in errors
+
+
+def imports_have_begun(process: subprocess.Popen[str]) -> bool:
+    """Whether Ctrl-C is ours: before that Python is starting, and knows nothing of klearning."""
+    status = Path(f"/proc/{process.pid}/status")
+    if not status.exists():
+        pytest.skip("needs /proc")
+    caught = next(line for line in status.read_text().splitlines() if line.startswith("SigCgt"))
+    maps = Path(f"/proc/{process.pid}/maps").read_text()
+    return bool(int(caught.split()[1], 16) & 1 << (signal.SIGINT - 1)) and "_ctypes" in maps
+
+
+def test_a_library_leaves_ctrl_c_alone():
+    code = "import signal, klearning; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=os.environ)
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_an_ignored_ctrl_c_stays_ignored():
+    """As in a background job of a shell without job control."""
+    code = (
+        "import signal, sys; sys.argv[0] = '/bin/klearning'; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "import klearning; print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "True\n", done.stderr
