@@ -30,7 +30,7 @@ from klearning.beliefs.belief import Belief, Prior
 from klearning.models.soft import Soft, soft_sweep
 from klearning.models.sweeps import Model, policy_sweep
 from klearning.optimism.cone import cone_program
-from klearning.optimism.program import program
+from klearning.optimism.program import program, soft_part
 from klearning.optimism.temperature import at_optimum
 from klearning.papers.odonoghue2021.protocols import TEXT
 from klearning.trials.agent import Agent
@@ -96,7 +96,7 @@ def sweep_times(depth: int) -> tuple[int, Floats]:
     """States, and seconds of: a sweep, the bare loops, an exact policy evaluation."""
     times = max(1, 100_000 // depth**2)
     memory = learned(depth, 300 if depth <= 100 else 30)
-    model, c, W = memory.posterior.model, memory.c, memory.work
+    model, c, W = memory.posterior.model, memory.c, soft_part(memory.work)
     states = c.shape[1]
     d, out, V = np.linspace(0.0, 20.0, states), np.zeros(states), np.zeros(states)
     truth, policy = TEXT.world(depth).model, np.full(c.shape, 0.5)
@@ -134,7 +134,7 @@ def solve_table() -> None:
 
 def solve_row(name: str, belief: Belief, bonus: str) -> None:
     ready, times = program(belief, bonus), 20
-    model, c, W, policy = ready.model, ready.c, ready.work, np.zeros_like(ready.c)
+    model, c, W, policy = ready.model, ready.c, soft_part(ready.work), np.zeros_like(ready.c)
     cold = best(lambda: cold_solves(times, model, c, policy, W)) / times
     whole = best(lambda: kl.solve(belief, bonus=bonus))
     ours = at_optimum(model, c, 0.0, TOLERANCE, policy, W)

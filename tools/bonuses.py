@@ -3,6 +3,7 @@
 python -m tools.bonuses
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from klearning.optimism.bonuses import BONUSES, Bonus
@@ -32,7 +33,7 @@ def rewritten(text: str) -> str:
 
 
 def table() -> str:
-    return "\n".join(line(cells) for cells in (HEAD, ["---"] * len(HEAD), *map(row, BONUSES.values())))
+    return "\n".join(line(cells) for cells in (HEAD, ("---",) * len(HEAD), *map(row, BONUSES.values())))
 
 
 def row(bonus: Bonus) -> tuple[str, ...]:
@@ -40,7 +41,7 @@ def row(bonus: Bonus) -> tuple[str, ...]:
     return f"`{bonus.name}`", bonus.c, bonus.meaning, bonus.proved, *marks
 
 
-def line(cells: tuple[str, ...] | list[str]) -> str:
+def line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

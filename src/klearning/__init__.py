@@ -4,21 +4,19 @@ The whole public surface, in the order in which data flow: worlds make an MDP; a
 make a Belief; `solve` turns a Belief into a Plan; `run` lets an agent learn in a world.
 """
 
-from klearning.agents import (
-    BEB,
-    BOLT,
-    PSRL,
-    RLSVI,
-    UCBVI,
-    UCFH,
-    UCRL2,
-    KLearning,
-    Optimal,
-    OptimisticQLearning,
-    QLearning,
-    Random,
-    SoftQLearning,
-)
+from klearning.agents.baselines import Optimal, Random
+from klearning.agents.beb import BEB
+from klearning.agents.bolt import BOLT
+from klearning.agents.k_learning import KLearning
+from klearning.agents.optimistic_q_learning import OptimisticQLearning
+from klearning.agents.psrl import PSRL
+from klearning.agents.q_learning import QLearning
+from klearning.agents.registry import register_agent
+from klearning.agents.rlsvi import RLSVI
+from klearning.agents.soft_q_learning import SoftQLearning
+from klearning.agents.ucbvi import UCBVI
+from klearning.agents.ucfh import UCFH
+from klearning.agents.ucrl2 import UCRL2
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode
 from klearning.beliefs.rewards import Beta, Gaussian
@@ -38,7 +36,14 @@ from klearning.trials.agent import Agent
 from klearning.trials.contract import BrokenContract, check_agent
 from klearning.trials.run import Runs, run
 from klearning.version import __version__
-from klearning.worlds import admission_queue, bandit, deep_sea, dose_finding, inventory, random_mdp, river_swim
+from klearning.worlds.admission_queue import admission_queue
+from klearning.worlds.bandit import bandit
+from klearning.worlds.deep_sea import deep_sea
+from klearning.worlds.dose_finding import dose_finding
+from klearning.worlds.inventory import inventory
+from klearning.worlds.random_mdp import random_mdp
+from klearning.worlds.registry import register_world
+from klearning.worlds.river_swim import river_swim
 
 register_environments()
 forward()
@@ -91,6 +96,8 @@ __all__ = [
     "load",
     "optimal",
     "random_mdp",
+    "register_agent",
+    "register_world",
     "regret_bound",
     "river_swim",
     "run",

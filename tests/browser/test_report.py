@@ -242,7 +242,7 @@ def test_broken_runs_are_named_and_left_out(tmp_path):
 def test_odd_arrays_break_nothing(change, tmp_path):
     store = own(tmp_path)
     spec = make_spec(SEA, {"name": "KLearning"}, episodes=30, seed=5, snapshots=(1, 5, 30))
-    arrays = store.get(spec.with_seed(0)).arrays
+    arrays = store.get(replace(spec, seed=0)).arrays
     store.put(spec, arrays)
     data = arrays_to_bytes(arrays | change)  # by somebody else's hand: `put` refuses the oddest of them
     (store.folder(spec.name) / "arrays.npz").write_bytes(data)

@@ -1,7 +1,7 @@
 """What every agent promises, on small worlds of every shape."""
 
 from dataclasses import FrozenInstanceError, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -13,26 +13,7 @@ from klearning.arrays.rows import copy_rows
 from klearning.trials.trial import new_task
 from tests.support import agent_oracles as slow
 from tests.support import oracles
-
-AS_PUBLISHED = [cls() for cls in AGENTS.values()]
-SETTINGS = [
-    *AS_PUBLISHED,
-    kl.KLearning("schedule"),
-    kl.KLearning(0.3, "sharp"),
-    kl.KLearning(bonus="split"),
-    kl.RLSVI(0.5, 0.3, 0.5),
-    kl.UCBVI("hoeffding", 0.01),
-    kl.UCBVI("bernstein", 0.01, episodes=100),
-    kl.UCRL2(0.05),
-    kl.UCFH(0.05, least_visits=1),
-    kl.BEB(0.02),
-    kl.BOLT(0.1),
-    kl.BOLT(imagined_reward=1),
-    kl.QLearning(0.0, 1.0),
-    kl.SoftQLearning(form="model"),
-    kl.OptimisticQLearning("hoeffding", 0.02),
-    kl.OptimisticQLearning("bernstein", 0.02, episodes=100),
-]
+from tests.support.agents import AS_PUBLISHED, SETTINGS
 
 GAUSSIAN, COINS = kl.Prior(), kl.Prior(kl.Beta(), kl.Dirichlet(1.0))
 WORLDS = {
@@ -210,21 +191,151 @@ class Infinite(kl.PSRL):
         return memory
 
 
+class Shapeless(kl.PSRL):
+    def exploit(self, memory):
+        return np.zeros((2, 3))
+
+
+class Undecided(kl.PSRL):
+    def exploit(self, memory):
+        return np.zeros_like(memory.policy)
+
+
+class Brief(kl.PSRL):
+    def values(self, memory):
+        return super().values(memory)[1:]
+
+
+class Boundless(kl.PSRL):
+    def values(self, memory):
+        return super().values(memory) + np.inf
+
+
+class Mute(kl.KLearning):
+    """Has its diagnostics from nowhere."""
+
+    def advance(self, memory, task, first, count):
+        memory = super().advance(memory, task, first, count)
+        task.log.diagnostics[:] = np.nan
+        return memory
+
+
+class Talkative(kl.PSRL):
+    """Has two things to say, and names one."""
+
+    diagnostics = ("value",)
+
+    def plan(self, memory, streams, t, diagnostics):
+        diagnostics[:] = 1.0, 2.0
+        return super().plan(memory, streams, t, diagnostics)
+
+
+class TwoMinds(kl.BEB):
+    def plan(self, memory, streams, t, diagnostics):
+        return kl.PSRL().plan(memory, streams, t, diagnostics)
+
+
+class TwoTongues(kl.KLearning):
+    def plan(self, memory, streams, t, diagnostics):
+        memory = super().plan(memory, streams, t, diagnostics)
+        diagnostics[:] = 0.0
+        return memory
+
+
+class Thorough(kl.PSRL):
+    """Relies on every episode being whole."""
+
+    def update(self, memory, episode, t):
+        episode.rewards[len(memory.posterior.model.layers) - 2]
+        return super().update(memory, episode, t)
+
+
+class Deaf(kl.PSRL):
+    def set_start(self, memory, initial):
+        pass
+
+
+class BeliefMemory(NamedTuple):
+    belief: kl.Belief
+    policy: Any
+
+
+class Unsaved(kl.Agent[BeliefMemory]):
+    """What it knows cannot be written to a file."""
+
+    def begin(self, belief):
+        return BeliefMemory(belief, np.full((belief.actions, belief.states), 1.0 / belief.actions))
+
+
+class CountMemory(NamedTuple):
+    count: Any
+    policy: Any
+
+
+class Shifting(kl.Agent[CountMemory]):
+    """Its memory takes another form on the way."""
+
+    def begin(self, belief):
+        return CountMemory(np.zeros(1, np.float32), np.full((belief.actions, belief.states), 1.0 / belief.actions))
+
+    def update(self, memory, episode, t):
+        return memory._replace(count=memory.count + np.ones(1))
+
+
+class Absent(kl.Agent[CountMemory]):
+    """Remembers where no file can see it, and is another after a pause."""
+
+    def begin(self, belief):
+        self.known = np.zeros(1)
+        return CountMemory(self.known, np.full((belief.actions, belief.states), 1.0 / belief.actions))
+
+    def plan(self, memory, streams, t, diagnostics):
+        memory.policy[:] = 0.0
+        memory.policy[t % len(memory.policy) if memory.count is self.known else 0] = 1.0
+        return memory
+
+
+class Forgetful:
+    """Plans, but cannot learn."""
+
+    diagnostics, begin, advance, values = (), kl.PSRL.begin, kl.PSRL.advance, kl.PSRL.values
+    plan, exploit = kl.PSRL.plan, kl.PSRL.exploit
+
+
 @pytest.mark.parametrize(
     ("agent", "complaint"),
     [
-        (Unnormalised(), "sum to one"),
-        (Negative(), "negative probabilities"),
+        (Unnormalised(), "policy does not sum to one"),
+        (Negative(), "policy has negative probabilities"),
         (Turned(), "policy has shape"),
         (Chunky(), "chunks"),
         (Meddling(), "changed the belief"),
         (Impossible(), "regret of an episode is negative"),
         (Infinite(), "not finite"),
+        (Shapeless(), r"exploit has shape \(2, 3\)"),
+        (Undecided(), "exploit does not sum to one"),
+        (Brief(), "values has shape"),
+        (Boundless(), "values are not finite"),
+        (Mute(), "diagnostics .* are not all numbers"),
+        (Talkative(), "ValueError: could not broadcast"),
+        (TwoMinds(), "`advance` is not plan, play and update"),
+        (TwoTongues(), "same diagnostics"),
+        (Thorough(), "IndexError"),
+        (Deaf(), "set_start"),
+        (Unsaved(), "memory.belief"),
+        (Shifting(), "another type"),
+        (Absent(), "pauses"),
     ],
+    ids=lambda x: "" if isinstance(x, str) else type(x).__name__,
 )
 def test_check_agent_finds_the_broken_ones(agent, complaint):
-    with pytest.raises(kl.BrokenContract, match=complaint):
+    with pytest.raises(kl.BrokenContract, match=f"in the world '.*': .*{complaint}"):
         kl.check_agent(agent, episodes=10)
+
+
+def test_check_agent_names_the_method_that_is_missing():
+    with pytest.raises(ValueError, match="has no method 'update': it cannot learn step by step"):
+        kl.check_agent(Forgetful())
 
 
 # -- where theory says that regret stops growing ----------------------------------------------------------------------
@@ -345,45 +456,39 @@ def test_unknown_names_are_type_errors(cls):
 
 NOT_POSITIVE, NEGATIVE = (0.0, -1.0, np.nan, np.inf, "big", None), (-0.1, np.nan, np.inf, "big", None)
 DELTA, EPISODES_TOTAL = (0.0, 1.5, -1.0, np.nan, "small"), (0, -3, 2.5, True, "many")
-WRONG: dict[type, dict[str, tuple[Any, ...]]] = {
-    kl.KLearning: {"temperature": (0.0, -1.0, np.nan, "warm"), "bonus": ("papers", 1), "tolerance": (0.0, 2.0, "low")},
-    kl.RLSVI: {"sd": NOT_POSITIVE, "noise": NOT_POSITIVE[:-1], "scale": NEGATIVE},
-    kl.UCBVI: {"bonus": ("chernoff", None), "scale": NEGATIVE, "delta": DELTA, "episodes": EPISODES_TOTAL},
-    kl.UCRL2: {"scale": NEGATIVE, "delta": DELTA},
-    kl.UCFH: {"scale": NEGATIVE, "accuracy": DELTA, "delta": DELTA, "least_visits": (0.5, 0, -1, np.nan, "few")},
-    kl.BEB: {"scale": NEGATIVE},
-    kl.BOLT: {"scale": NOT_POSITIVE, "imagined_reward": (np.nan, np.inf, "one")},
-    kl.QLearning: {
-        "epsilon": (-0.1, 1.1, np.nan, "often"),
-        "step": (0.0, -1.0, 1.5, np.nan, "rising", None),
-        "discount": (-0.1, 1.1, np.nan, "none"),
-    },
-    kl.SoftQLearning: {
-        "temperature": NOT_POSITIVE,
-        "form": ("soft", None),
-        "step": (0.0, -1.0, 1.5, np.nan, "rising", None),
-    },
-    kl.OptimisticQLearning: {
-        "bonus": ("chernoff", None),
-        "scale": NEGATIVE,
-        "delta": DELTA,
-        "episodes": EPISODES_TOTAL,
-    },
+STEP = (0.0, -1.0, 1.5, np.nan, "rising", None)
+WRONG: dict[str, tuple[Any, ...]] = {  # by field, whatever the agent
+    "accuracy": DELTA,
+    "bonus": ("chernoff", 1, None),
+    "delta": DELTA,
+    "discount": (-0.1, 1.1, np.nan, "none"),
+    "episodes": EPISODES_TOTAL,
+    "epsilon": (-0.1, 1.1, np.nan, "often"),
+    "form": ("soft", None),
+    "imagined_reward": (np.nan, np.inf, "one"),
+    "least_visits": (0.5, 0, -1, np.nan, "few"),
+    "noise": NOT_POSITIVE[:-1],
+    "scale": NEGATIVE,
+    "sd": NOT_POSITIVE,
+    "step": STEP,
+    "temperature": NOT_POSITIVE,
+    "tolerance": (0.0, 2.0, "low"),
 }
 
 
 @pytest.mark.parametrize(
     ("cls", "field", "value"),
-    [(cls, field, value) for cls, wrong in WRONG.items() for field, values in wrong.items() for value in values],
+    [(cls, f.name, value) for cls in AGENTS.values() for f in fields(cls) for value in WRONG.get(f.name, (None,))],
 )
 def test_wrong_values_are_named(cls, field, value):
+    assert field in WRONG, "say which values of it are wrong"
     with pytest.raises(ValueError, match=f"^{field}="):
         cls(**{field: value})
 
 
-def test_every_field_has_wrong_values():
-    for cls in AGENTS.values():
-        assert {field.name for field in fields(cls)} == set(WRONG.get(cls, {}))
+def test_bolt_imagines_at_least_something():
+    with pytest.raises(ValueError, match=r"^scale="):
+        kl.BOLT(0.0)
 
 
 def test_rlsvi_asks_for_noise_where_the_prior_has_none():

@@ -30,12 +30,17 @@ def cache_files(folder: Path, ending: str) -> list[Path]:
     return list((folder / "cache").rglob(f"*.{ending}"))
 
 
+def delete_code(folder: Path) -> None:
+    for file in cache_files(folder, "nbc"):
+        file.unlink()
+
+
 HARM: dict[str, Callable[[Path], object]] = {
     "a garbled index": lambda path: [file.write_bytes(b"garbage") for file in cache_files(path, "nbi")],
     "an empty index": lambda path: [file.write_bytes(b"") for file in cache_files(path, "nbi")],
     "garbled code": lambda path: [file.write_bytes(b"garbage") for file in cache_files(path, "nbc")],
     "code cut short": lambda path: [file.write_bytes(file.read_bytes()[:50]) for file in cache_files(path, "nbc")],
-    "code deleted": lambda path: [file.unlink() for file in cache_files(path, "nbc")],
+    "code deleted": delete_code,
 }
 
 

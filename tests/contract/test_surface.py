@@ -14,14 +14,14 @@ PACKAGE = Path(kl.__file__).parent
 
 # a room may import the rooms of tiers above its own, and itself; rooms of one tier do not know each other
 TIERS = (
-    ("version", "moved"),
+    ("version", "moved", "registry"),
     ("arrays",),
     ("models",),
     ("beliefs",),
     ("optimism", "worlds"),
     ("trials",),
     ("agents",),
-    ("storage", "theory"),
+    ("extension", "storage", "theory"),
     ("environments",),
     ("experiments", "benchmarks"),
     ("figures",),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from klearning.environments.numbering import Numbering
-from klearning.storage.codec import space_from_json, space_to_json
+from klearning.storage.codec import build_space, space_data
 from tests.support.cases import thorough
 
 small, start = st.integers(1, 4), st.integers(-3, 3)
@@ -90,7 +90,7 @@ def test_discovered_points_are_numbered_as_they_come(space, seed):
 @given(space=any_space)
 def test_spaces_survive_json(space):
     """Equal as Gymnasium sees it, of the same types, and with the same number for every point."""
-    back = space_from_json(json.loads(json.dumps(space_to_json(space))))
+    back = build_space(json.loads(json.dumps(space_data(space))))
     assert back == space
     ours, theirs = (Numbering("observation", s, discover=False) for s in (back, space))
     for k in range(min(ours.count, 20)):
@@ -100,7 +100,7 @@ def test_spaces_survive_json(space):
 
 def test_a_dict_may_have_names_that_are_no_strings():
     space = spaces.Dict([(2, spaces.Discrete(2)), (1, spaces.Discrete(3))])
-    back = space_from_json(json.loads(json.dumps(space_to_json(space))))
+    back = build_space(json.loads(json.dumps(space_data(space))))
     assert back == space
     assert list(back.spaces) == [2, 1]
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 import klearning as kl
 from klearning.agents import optimistic_q_learning as oql
-from klearning.agents import q_learning, rlsvi, soft_q_learning, ucbvi, ucfh, ucrl2
+from klearning.agents import q_learning, rlsvi, soft_td, ucbvi, ucfh, ucrl2
 from klearning.agents.value_iteration import planning
 from klearning.arrays.rows import rows_from_layers, rows_to_layers
 from klearning.beliefs.posterior import Episode
@@ -437,7 +437,7 @@ def test_soft_q_learning_by_hand_made_episodes(step):
     agent = kl.SoftQLearning(0.3, step=step)
     memory, online = agent.begin(start()), slow.OnlineSoftQ(3, 2, 0.3, None if step == "falling" else step)
     for episode in EPISODES:
-        soft_q_learning.update(memory, soft_q_learning.Settings(0.3, 0.0 if step == "falling" else step), episode)
+        soft_td.update(memory, soft_td.Settings(0.3, 0.0 if step == "falling" else step), episode)
         online.learn(episode)
         Q = online.table(7)
         V = slow.soft_maximum(Q, 0.3)

@@ -21,6 +21,7 @@ from klearning.optimism.bonuses import fill
 from klearning.trials.task import Streams
 from klearning.trials.trial import new_task
 from tests.support import oracles
+from tests.support.agents import STEPWISE
 from tests.support.cases import BONUSES, REWARDS, TRANSITIONS, modest
 from tests.support.small_worlds import leaving
 
@@ -341,16 +342,7 @@ def test_psrl_plans_with_one_draw_in_all_layers(name, end):
 
 # -- where an episode is over -----------------------------------------------------------------------------------------
 
-AGENTS = [
-    *PLANNERS,
-    kl.PSRL(),
-    kl.RLSVI(),
-    kl.QLearning(),
-    kl.Random(),
-    kl.SoftQLearning(),
-    kl.OptimisticQLearning(scale=0.1),
-    kl.OptimisticQLearning("bernstein", scale=0.1),
-]
+AGENTS = [*PLANNERS, *(agent for agent in STEPWISE if agent not in PLANNERS)]
 PRIORS = {"layered": kl.Prior(), "stationary": kl.Prior(stationary=True)}
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.experiments.batch import play_batch
+from klearning.experiments.batch import get
+from klearning.experiments.store import Store
+from klearning.experiments.sweep import run_batches
 from klearning.papers.odonoghue2021 import knowledge, misspecified, study
 from klearning.papers.odonoghue2021.study_figure import Study
 from tests.pages.test_docs import ROOT, blocks
@@ -68,24 +70,31 @@ def test_the_power_of_the_bayes_page():
     assert f"| a random policy | {lost:.1f} |" in BAYES
 
 
+def played(folder, *batches):
+    """What came of batches."""
+    store = Store(folder)
+    run_batches(batches, store)
+    return [get(store, batch) for batch in batches]
+
+
 @pytest.mark.slow
-def test_numbers_of_the_practice_page_come_again():
+def test_numbers_of_the_practice_page_come_again(tmp_path):
     """To a fifth: on another machine last digits differ, and a first hit with them."""
     for column, depth in ((0, 10), (1, 20)):
         batch = knowledge.batch(knowledge.CASES[f"DeepSea, depth {depth}"], "reward", "the support")
-        arrays = play_batch(batch, 2)
+        [result] = played(tmp_path, batch)
         stated = [float(x) for x in row(PRACTICE, "| `reward` | the support |")[column].split(" / ")]
-        assert stated == pytest.approx([np.median(arrays["first_hit"]), np.median(arrays["solved"])], rel=0.2)
+        assert stated == pytest.approx([np.median(result.first_hit), np.median(result.solved)], rel=0.2)
 
 
 @pytest.mark.slow
-def test_numbers_of_the_page_on_wrong_priors_come_again():
+def test_numbers_of_the_page_on_wrong_priors_come_again(tmp_path):
     """To a fifth, K-learning and Thompson sampling at depth 10 with three times the noise."""
     case, axis = misspecified.CASES["DeepSea, depth 10"], "stated noise / true noise"
     stated = [float(x) for x in row(WRONG, f"| {axis}: 3 |")[0].split(" / ")]
     agents = [misspecified.AGENTS[name] for name in ("K-learning, reward", "Thompson sampling")]
-    found = [play_batch(misspecified.batch(case, agent, axis, 3.0), 2)["regret"].mean() for agent in agents]
-    assert stated == pytest.approx(found, rel=0.2)
+    results = played(tmp_path, *(misspecified.batch(case, agent, axis, 3.0) for agent in agents))
+    assert stated == pytest.approx([result.regret.mean() for result in results], rel=0.2)
 
 
 @pytest.mark.slow

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.experiments.batch import run_batches
 from klearning.experiments.store import Store
+from klearning.experiments.sweep import run_batches
 from klearning.papers.odonoghue2021 import growth, study, study_figure
 from klearning.papers.odonoghue2021.study import CENTRE, GRID, LONG, Size, label
 from klearning.papers.odonoghue2021.study_figure import Study

@@ -8,9 +8,10 @@ from click.testing import CliRunner
 
 import klearning as kl
 from klearning.cli import commands
-from klearning.experiments.batch import get, run_batches
+from klearning.experiments.batch import get
 from klearning.experiments.spec import build_prior, build_world
 from klearning.experiments.store import Store
+from klearning.experiments.sweep import run_batches
 from klearning.optimism.bonuses import BONUSES
 from klearning.papers.odonoghue2021 import knowledge, misspecified
 from klearning.papers.odonoghue2021.cases import Case

@@ -1,16 +1,19 @@
 """Batches: the numbers of single runs, kept whole, found again, and made again where broken."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import klearning as kl
 from klearning.experiments import batch as batches
-from klearning.experiments.batch import Batch, geometric_points, get, has, path_of, run_batches
+from klearning.experiments.batch import Batch, geometric_points, get, has, part_from_json, path_of, play_part
+from klearning.experiments.checkpoints import Stopped, TimedOut
 from klearning.experiments.spec import make_spec
 from klearning.experiments.store import Store
-from klearning.experiments.sweep import sweep
+from klearning.experiments.sweep import BatchFailed, run_batches, sweep
+from klearning.trials import trial as trials
 
 PRIOR = kl.Prior(kl.Beta(1.0, 1.0), kl.Dirichlet(mass=1.0))
 WORLD = {"name": "random_mdp", "states": 2, "actions": 2, "horizon": 2}
@@ -64,10 +67,17 @@ def test_threads_and_company_change_nothing(store, tmp_path):
     assert one == two
 
 
-def test_long_runs_are_played_in_pieces_to_the_same_numbers(store, monkeypatch):
-    monkeypatch.setattr(batches, "EPISODES_A_CALL", 7)
-    pieces = batches.play_batch(small(), 1)
-    assert np.array_equal(pieces["regret"], get(store, small()).regret)
+def test_long_runs_are_played_in_pieces_to_the_same_numbers(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(trials, "CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(batches, "FIRST_CHUNK", 7)
+    assert np.array_equal(played(small(), tmp_path).regret, get(store, small()).regret)
+
+
+def played(batch, folder):
+    """What came of one batch."""
+    store = Store(folder)
+    run_batches([batch], store, threads=1)
+    return get(store, batch)
 
 
 def test_what_is_there_is_not_run_again(store):
@@ -110,9 +120,72 @@ def test_arrays_without_their_page_count_as_missing(tmp_path):
 def test_a_failure_stops_the_batch_and_keeps_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(batches, "build_world", lambda spec: 1 / 0)
     store = Store(tmp_path)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(BatchFailed, match="ZeroDivisionError"):
         run_batches([small()], store)
     assert not has(store, small())
+
+
+@pytest.mark.parametrize("seeds", [1, 4, 5, 64, 100, 1000, 5000])
+def test_parts_are_the_whole(seeds):
+    parts = small(seeds=seeds).parts()
+    assert [seed for part in parts for seed in part.seeds] == list(range(seeds))
+    assert max(len(part.seeds) for part in parts) <= 64
+    assert len(parts) <= max(16, seeds / 64 + 1)
+    again = part_from_json(parts[-1].canonical)
+    assert (again.name, again.seeds) == (parts[-1].name, parts[-1].seeds)
+
+
+def stop_after(runs, part, store, how=Stopped, **limits):
+    """Play a part until so many of its runs are finished."""
+    finished = []
+    ends = {"should_stop": lambda: len(finished) >= runs} if how is Stopped else {"timeout": 0.0}
+    with pytest.raises(how):
+        play_part(part, store, progress=finished.append, **ends)
+
+
+@pytest.mark.parametrize("how", [Stopped, TimedOut])
+def test_finished_runs_of_a_stopped_batch_are_not_run_again(tmp_path, monkeypatch, how):
+    """Neither those of a finished part nor those of one under way; the bytes are those of a batch left in peace."""
+    batch, store = small(seeds=6), Store(tmp_path / "store")
+    first, second = batch.parts()
+    play_part(second, store)
+    if how is Stopped:
+        stop_after(3, first, store)
+    else:
+        stop_after(0, first, store, TimedOut)
+    assert not has(store, batch)
+    seeds, real = [], batches._numbers
+    monkeypatch.setattr(batches, "_numbers", lambda batch, seed, watch: seeds.append(seed) or real(batch, seed, watch))
+    told = []
+    assert run_batches([batch], store, threads=1, progress=told.append) == 1
+    assert seeds == ([3] if how is Stopped else [0, 1, 2, 3])
+    assert sum(told) == 6
+    assert not list((store.path / "checkpoints").iterdir())
+    whole = Store(tmp_path / "whole")
+    run_batches([batch], whole)
+    assert (
+        path_of(store, batch).with_suffix(".npz").read_bytes() == path_of(whole, batch).with_suffix(".npz").read_bytes()
+    )
+
+
+def test_a_broken_part_is_played_again(tmp_path):
+    batch, store = small(seeds=3), Store(tmp_path / "store")
+    [part] = batch.parts()
+    play_part(part, store)
+    path = store.checkpoint(part.name)
+    path.write_bytes(path.read_bytes()[:-9])
+    told = []
+    assert run_batches([batch], store, progress=told.append) == 1
+    assert told == [1, 1, 1]
+
+
+def test_parts_of_a_finished_batch_are_swept_up(tmp_path):
+    batch, other, store = small(seeds=3), small(kl.PSRL()), Store(tmp_path / "store")
+    run_batches([batch], store)
+    for one in (batch, other):
+        play_part(one.parts()[0], store)
+    assert store.gc() == [f"checkpoints/{batch.name}.0.npz"]
+    assert [path.stem for path in (store.path / "checkpoints").iterdir()] == [f"{other.name}.0"]
 
 
 def test_the_name_holds_everything():
@@ -124,18 +197,17 @@ def test_the_name_holds_everything():
 
 
 @pytest.mark.parametrize("told", ["support", "transitions"])
-def test_what_the_agent_is_told_of_transitions(told):
+def test_what_the_agent_is_told_of_transitions(told, tmp_path):
     """Told, it regrets what `run` with that prior regrets."""
     spec = make_spec({"name": "deep_sea", "depth": 4}, kl.KLearning(), episodes=30)
     world = kl.deep_sea(4)
     rows = kl.Known(world) if told == "transitions" else kl.Dirichlet(0.3, support=world)
     runs = kl.run(kl.KLearning(), world, prior=kl.Prior(transitions=rows), episodes=30, seeds=2)
-    arrays = batches.play_batch(Batch(spec, 2, POINTS, told), 1)
-    assert np.array_equal(arrays["regret"], runs.regret[:, np.array(POINTS) - 1])
-    assert np.array_equal(arrays["first_hit"], runs.first_hit, equal_nan=True)
-    assert np.array_equal(arrays["solved"], runs.solved, equal_nan=True)
-    untold = batches.play_batch(Batch(spec, 2, POINTS), 1)
-    assert not np.array_equal(arrays["regret"], untold["regret"])
+    result = played(Batch(spec, 2, POINTS, told), tmp_path)
+    assert np.array_equal(result.regret, runs.regret[:, np.array(POINTS) - 1])
+    assert np.array_equal(result.first_hit, runs.first_hit, equal_nan=True)
+    assert np.array_equal(result.solved, runs.solved, equal_nan=True)
+    assert not np.array_equal(result.regret, played(Batch(spec, 2, POINTS), tmp_path).regret)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +228,7 @@ def test_bad_batches_are_refused(changes, message):
 
 def test_the_seed_is_the_batchs_to_set():
     with pytest.raises(ValueError, match="seed=0"):
-        Batch(small().spec.with_seed(1), 3, POINTS)
+        Batch(replace(small().spec, seed=1), 3, POINTS)
 
 
 def test_points_are_even_on_a_logarithmic_axis():

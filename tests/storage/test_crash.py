@@ -132,6 +132,51 @@ def test_killed_at_any_instant(whole, tmp_path):
     assert resumed >= KILLS // 2  # else nothing was tested
 
 
+BATCH = """
+import faulthandler
+import os
+import sys
+import klearning as kl
+from klearning.experiments.batch import Batch
+from klearning.experiments.spec import make_spec
+from klearning.experiments.store import Store
+from klearning.experiments.sweep import run_batches
+
+faulthandler.dump_traceback_later(300, exit=True)
+spec = make_spec({"name": "deep_sea", "depth": 6}, kl.PSRL(), episodes=500)
+batch = Batch(spec, 300, (10, 500))
+run_batches([batch], Store(sys.argv[1]), threads=2, progress=lambda runs: os.write(1, f"{runs}\\n".encode()))
+"""
+
+
+def play_batch(store, kill_after=None):
+    """A batch in a process of its own, killed after so many runs; how many it told of."""
+    command = [sys.executable, "-c", BATCH, str(store)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    told = []
+    for line in process.stdout:
+        told.append(int(line))
+        if kill_after is not None and sum(told) >= kill_after:
+            process.kill()
+            break
+    _, errors = process.communicate()
+    assert (process.returncode, errors) == (0 if kill_after is None else -signal.SIGKILL, "")
+    return told
+
+
+def test_finished_runs_of_a_killed_batch_survive(tmp_path):
+    """Those of all parts that were finished: they are told of at once, and the bytes are those of a batch in peace."""
+    assert play_batch(tmp_path / "whole") == [1] * 300
+    for runs in (60, 120):
+        play_batch(tmp_path / "store", kill_after=runs)
+        assert not (tmp_path / "store" / "batches").exists()
+    told = play_batch(tmp_path / "store")
+    assert sum(told) == 300
+    assert sum(runs for runs in told if runs > 1) >= 60
+    assert contents(tmp_path / "store" / "batches") == contents(tmp_path / "whole" / "batches")
+    assert not list((tmp_path / "store" / "checkpoints").glob("*.npz"))
+
+
 def test_two_sweeps_share_a_store(whole, tmp_path):
     runs, _ = whole
     for process in [start(tmp_path / "store") for _ in range(2)]:

@@ -3,6 +3,7 @@
 import inspect
 import json
 import string
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -126,7 +127,7 @@ CHANGES = {
 def test_every_change_is_another_name():
     changed = [spec(**(change if key.startswith("other") else {key: change})) for key, change in CHANGES.items()]
     assert len({one.name for one in [spec(), *changed]}) == len(CHANGES) + 1
-    assert spec().with_seed(1).name == spec(seed=1).name
+    assert replace(spec(), seed=1).name == spec(seed=1).name
 
 
 def test_later_changes_by_the_caller_do_not_reach_a_spec():
@@ -223,8 +224,8 @@ MISTAKES = {
     "reward value": ({"prior": {"reward": {"sd": -1.0}}}, "sd=-1.0"),
     "transitions kind": ({"prior": {"transitions": {"kind": "dirichelt"}}}, "did you mean 'dirichlet'"),
     "transitions parameter": ({"prior": {"transitions": {"mas": 1.0}}}, "did you mean 'mass'"),
-    "known transitions": ({"prior": kl.Prior(transitions=kl.Known(kl.deep_sea(4)))}, "transitions"),
-    "support": ({"prior": kl.Prior(transitions=kl.Dirichlet(1.0, kl.deep_sea(4)))}, "transitions"),
+    "known transitions": ({"prior": kl.Prior(transitions=kl.Known(kl.deep_sea(5)))}, "transitions"),
+    "support": ({"prior": kl.Prior(transitions=kl.Dirichlet(1.0, kl.deep_sea(5)))}, "support"),
     "episodes": ({"episodes": 0}, "episodes=0"),
     "seed": ({"seed": -1}, "seed=-1"),
     "stop": ({"stop": "solve"}, "did you mean 'solved'"),

@@ -2,25 +2,34 @@
 
 import errno
 import itertools
+import json
 import os
+import subprocess
+import sys
 import time
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import klearning as kl
 from klearning.agents import AGENTS
 from klearning.agents.baselines import Random
 from klearning.arrays.trees import put_together, take_apart
 from klearning.beliefs.belief import Belief
-from klearning.experiments import runner as running
-from klearning.experiments.runner import Stopped, TimedOut, execute
-from klearning.experiments.spec import build_agent, build_prior, build_world, make_spec
+from klearning.cli import commands
+from klearning.experiments import checkpoints
+from klearning.experiments.batch import Batch
+from klearning.experiments.checkpoints import Stopped, TimedOut
+from klearning.experiments.executors import EXECUTORS, Job, Outcome, do
+from klearning.experiments.runner import execute
+from klearning.experiments.spec import build_agent, build_prior, build_world, make_spec, spec_from_json
 from klearning.experiments.store import Store, StoreError
-from klearning.experiments.sweep import LocalExecutor, Outcome, sweep
+from klearning.experiments.sweep import LocalExecutor, run_batches, sweep
 from klearning.storage.files import arrays_from_bytes, arrays_to_bytes
 from klearning.trials import regret
+from klearning.trials import trial as trials
 from klearning.trials.trial import new_task
 from tests.storage.test_store import contents
 
@@ -150,7 +159,7 @@ def test_how_long_chunks_take_does_not_matter(tmp_path, monkeypatch, seconds):
         for stop in ("never", "solved")
     ]
     whole = stored(tmp_path / "whole", specs)
-    monkeypatch.setattr(running, "CHUNK_SECONDS", seconds)
+    monkeypatch.setattr(trials, "CHUNK_SECONDS", seconds)
     assert stored(tmp_path / "other", specs) == whole
 
 
@@ -201,8 +210,8 @@ def test_stopping_when_solved_cuts_the_run_there(tmp_path):
 def test_checkpoints_come_as_often_as_asked(tmp_path, monkeypatch):
     """After every chunk but perhaps the last, or not at all."""
     saved, spec = [], sea(episodes=5)
-    monkeypatch.setattr(running, "write_whole", lambda path, data: saved.append(path.name))
-    monkeypatch.setattr(running, "CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(checkpoints, "write_whole", lambda path, data: saved.append(path.name))
+    monkeypatch.setattr(trials, "CHUNK_SECONDS", 0.0)
     execute(spec, Store(tmp_path / "never"), checkpoint_seconds=np.inf)
     assert saved == []
     execute(spec, Store(tmp_path / "often"), checkpoint_seconds=0.0)
@@ -250,6 +259,34 @@ def test_a_checkpoint_of_another_run_is_not_used(tmp_path):
     """Same world and agent, another seed: it fits in form, and would give another run's results."""
     spec, store = sea(0), Store(tmp_path / "store")
     left_by(sea(1), store).rename(store.checkpoint(spec.name))
+    execute(spec, store)
+    assert contents(store.path) == stored(tmp_path / "whole", [spec])
+
+
+def test_a_checkpoint_by_other_versions_is_not_used(tmp_path, monkeypatch):
+    spec, store = sea(), Store(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "versions", lambda: {"numpy": "0.1"})
+        left_by(spec, store)
+    played = []
+    execute(spec, store, progress=played.append)
+    assert sum(played) == spec.episodes
+
+
+MEMORIES = {
+    "a part is missing": lambda arrays, name: {key: x for key, x in arrays.items() if key != name},
+    "another shape": lambda arrays, name: arrays | {name: arrays[name][..., :-1]},
+    "another type": lambda arrays, name: arrays | {name: arrays[name].astype(np.int8)},
+    "a part too many": lambda arrays, name: arrays | {"memory.more": np.zeros(3)},
+}
+
+
+@pytest.mark.parametrize("name", ["memory.policy", "log.values", "log.visits", "snapshot_policy"])
+@pytest.mark.parametrize("change", MEMORIES.values(), ids=MEMORIES.keys())
+def test_a_checkpoint_of_another_form_is_not_used(tmp_path, change, name):
+    spec, store = sea(snapshots=SNAPSHOTS), Store(tmp_path / "store")
+    path = left_by(spec, store)
+    checkpoints.write_checkpoint(path, spec.name, change(checkpoints.read_checkpoint(path, spec.name), name))
     execute(spec, store)
     assert contents(store.path) == stored(tmp_path / "whole", [spec])
 
@@ -361,13 +398,9 @@ def test_workers_and_order_do_not_matter(tmp_path):
 class Serial:
     """All that the interface asks of an executor."""
 
-    def run(self, job, specs):
-        for one in specs:
-            job(one)
-            yield Outcome(one, "")
-
-    def stopping(self):
-        return False
+    def run(self, jobs, progress):
+        for job in jobs:
+            yield do(job, progress=progress)
 
 
 def test_another_executor_can_take_the_work(tmp_path):
@@ -376,17 +409,92 @@ def test_another_executor_can_take_the_work(tmp_path):
     assert contents(tmp_path / "store") == stored(tmp_path / "whole", specs)
 
 
+class Elsewhere:
+    """Every job in a process of its own, which is given nothing but the job as JSON."""
+
+    CODE = """
+import json, sys
+from klearning.experiments.executors import Job, do
+outcome = do(Job(**json.loads(sys.argv[1])))
+print(json.dumps([outcome.end, outcome.error]))
+"""
+
+    def __init__(self, workers=None):
+        pass
+
+    def run(self, jobs, progress):
+        for job in jobs:
+            command = [sys.executable, "-c", self.CODE, json.dumps(job._asdict())]
+            said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
+            yield Outcome(job, *json.loads(said))
+
+
+@pytest.fixture(scope="module")
+def elsewhere():
+    """Added from outside, under a name."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(EXECUTORS, "elsewhere", Elsewhere)
+        yield EXECUTORS["elsewhere"](1)
+
+
+def test_another_process_can_take_the_work(elsewhere, tmp_path):
+    """The same bytes as by threads: of runs, and of a batch in parts."""
+    specs, batch = [sea(0), make_spec(COINS, kl.PSRL(), BETA, episodes=30)], Batch(sea(episodes=20), 6, (5, 20))
+    store, here = Store(tmp_path / "store"), Store(tmp_path / "here")
+    for place, executor in ((store, elsewhere), (here, LocalExecutor(2))):
+        assert sweep(specs, place, executor=executor) == (2, 0, [])
+        assert run_batches([batch], place, executor=executor) == 1
+    assert contents(store.path) == contents(here.path)
+
+
+def test_another_process_says_what_went_wrong(elsewhere, fragile, tmp_path):
+    """An agent that it does not know, and a time limit."""
+    [outcome] = sweep([sea(1, fragile)], Store(tmp_path), executor=elsewhere).failed
+    assert "Fragile" in outcome.error
+    [outcome] = sweep([sea(1)], Store(tmp_path), executor=elsewhere, timeout=0.0).failed
+    assert outcome.error == "TimedOut: not done after 0 s, at episode 1 of 40"
+    assert outcome.spec.seed == 1
+
+
+def test_an_executor_is_chosen_by_name_on_the_command_line(elsewhere, tmp_path):
+    file = tmp_path / "two.toml"
+    file.write_text(
+        '[[sweep]]\nworld = {name = "deep_sea", depth = 4}\nagent = {name = "Random"}\nepisodes = 5\nseeds = 1\n'
+    )
+    done = CliRunner().invoke(commands, ["sweep", str(file), "--store", str(tmp_path / "a"), "--executor", "elsewhere"])
+    assert (done.exit_code, done.exception) == (0, None)
+    assert CliRunner().invoke(commands, ["sweep", str(file), "--store", str(tmp_path / "b")]).exit_code == 0
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+    wrong = CliRunner().invoke(commands, ["sweep", str(file), "--executor", "elswhere"])
+    assert "did you mean 'elsewhere'?" in str(wrong.exception)
+
+
+def test_a_store_that_cannot_be_written_elsewhere_ends_the_sweep(tmp_path):
+    class Full(Serial):
+        def run(self, jobs, progress):
+            yield from (Outcome(job, "no store", "cannot write: full") for job in jobs)
+
+    outcomes = []
+    with pytest.raises(StoreError, match=r"^cannot write: full$"):
+        sweep([sea(0), sea(1)], Store(tmp_path), executor=Full(), finished=outcomes.append)
+    assert outcomes == []
+
+
+def test_a_job_is_plain_data():
+    job = Job("run", sea().canonical, "store", 3.5, 0.1)
+    assert Job(**json.loads(json.dumps(job._asdict()))) == job
+
+
 class Late(Serial):
     """Comes to every run when another process has finished it."""
 
     def __init__(self, store):
         self.store = store
 
-    def run(self, job, specs):
-        for one in specs:
-            execute(one, self.store)
-            job(one)
-            yield Outcome(one, "")
+    def run(self, jobs, progress):
+        for job in jobs:
+            execute(spec_from_json(job.work), self.store)
+            yield do(job, progress=progress)
 
 
 def test_what_another_process_finished_meanwhile_is_not_run_again(tmp_path):
@@ -399,23 +507,15 @@ def test_what_another_process_finished_meanwhile_is_not_run_again(tmp_path):
     assert played == []
 
 
-class Patient(LocalExecutor):
-    """Stops when told so."""
-
-    told = False
-
-    def stopping(self):
-        return self.told or super().stopping()
-
-
 def test_asked_to_stop(tmp_path):
     """What is under way is checkpointed and does not count as done; the next sweep goes on."""
     store, specs = Store(tmp_path / "store"), [sea(seed, episodes=400) for seed in range(4)]
-    executor, played = Patient(2), []
+    executor, played = LocalExecutor(2), []
 
     def progress(episodes):
         played.append(episodes)
-        executor.told = sum(played) >= 100
+        if sum(played) >= 100:
+            executor.stop()
 
     done, skipped, failed = sweep(specs, store, executor=executor, progress=progress)
     assert (skipped, failed) == (0, [])
@@ -437,7 +537,7 @@ class Slow(Random):
 def test_interrupted(tmp_path, monkeypatch):
     """Ctrl-C arrives anywhere in the main thread; here, when it is told of the quick run while a slow one is on."""
     monkeypatch.setitem(AGENTS, "Slow", Slow)
-    monkeypatch.setattr(running, "CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(trials, "CHUNK_SECONDS", 0.0)
     slow, quick, waiting = sea(0, Slow(), episodes=300), sea(0, episodes=1), sea(1, Slow(), episodes=300)
     store = Store(tmp_path / "store")
 

@@ -15,6 +15,7 @@ import numpy as np
 from gymnasium import spaces
 
 import klearning as kl
+from klearning.storage.learner_file import VERSION
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 BEFORE, AFTER = 41, 40  # steps before saving, and after
@@ -90,14 +91,15 @@ def begun(name: str) -> tuple[kl.Learner, Clockwork]:
 
 def main(folder: Path = CORPUS) -> None:
     folder.mkdir(exist_ok=True)
-    expected = {}
+    page = folder / "expected.json"
+    expected = json.loads(page.read_text()) if page.exists() else {}
     for name in CASES:
         learner, simulator = begun(name)
-        path = folder / f"learner_v1_{name}.npz"
+        path = folder / f"learner_v{VERSION}_{name}.npz"
         learner.save(path)
         start = {"clock": simulator.clock, "state": simulator.state}
         expected[path.name] = {**start, "actions": follow(learner, simulator, AFTER), "returns": learner.returns}
-    (folder / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
+    page.write_text(json.dumps(expected, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
 """Random and Optimal: the floor and the ceiling of any comparison."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
-from klearning.beliefs.posterior import Episode
 from klearning.models.sweeps import greedy, hard_sweep
-from klearning.trials.task import Streams, Task, play
+from klearning.trials.agent import Agent
+from klearning.trials.task import Task, play
 
 
 class Memory(NamedTuple):
@@ -25,47 +25,27 @@ def episodes(memory: Memory, task: Task, first: int, count: int) -> Memory:
 
 
 @dataclass(frozen=True)
-class Random:
+class Random(Agent[Memory]):
     """Every action with equal probability, and nothing learnt."""
 
-    diagnostics: ClassVar[tuple[str, ...]] = ()
     paper: ClassVar[str] = "a baseline"
 
     def begin(self, belief: Belief) -> Memory:
         return Memory(np.full((belief.actions, belief.states), 1.0 / belief.actions))
 
-    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
+    def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
         return episodes(memory, task, first, count)
-
-    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
-        return memory
-
-    def update(self, memory: Any, episode: Episode, t: int) -> Any:
-        return memory
-
-    def exploit(self, memory: Any) -> Floats:
-        return np.array(memory.policy)
-
-    def values(self, memory: Any) -> Floats:
-        return np.zeros(memory.policy.shape[1])
 
 
 @dataclass(frozen=True)
-class Optimal:
-    """An optimal policy of the true MDP: the one agent that looks at the world, for its regret is zero."""
+class Optimal(Random):
+    """An optimal policy of the true MDP: the one agent that looks at the world, because its regret is zero."""
 
-    diagnostics: ClassVar[tuple[str, ...]] = ()
-    paper: ClassVar[str] = "a baseline"
+    plan = None  # type: ignore[assignment]  # no simulator shows it a model
 
-    def begin(self, belief: Belief) -> Memory:
-        return Memory(np.full((belief.actions, belief.states), 1.0 / belief.actions))
-
-    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
+    def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
         model = task.world.model
         Q = np.zeros_like(memory.policy)
         hard_sweep(model, model.reward, Q, np.zeros(Q.shape[1]))
         greedy(Q, memory.policy)
         return episodes(memory, task, first, count)
-
-    def values(self, memory: Any) -> Floats:
-        return np.zeros(memory.policy.shape[1])

@@ -7,14 +7,12 @@ For episode t = 1, 2, …, on the posterior mean:
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from klearning.agents.value_iteration import Planning, exploit, planned_values, planning, update
+from klearning.agents.value_iteration import Planning, ValueIteration, update
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
-from klearning.beliefs.belief import Belief
-from klearning.beliefs.posterior import Episode
 from klearning.models.sweeps import greedy, hard_sweep
 from klearning.trials.task import Streams, Task, play
 
@@ -39,12 +37,11 @@ def episodes(memory: Planning, beta: float, task: Task, first: int, count: int) 
 
 
 @dataclass(frozen=True)
-class BEB:
+class BEB(ValueIteration):
     """A bonus that falls as 1/n on the posterior mean; ``scale`` multiplies β = 2L²."""
 
     scale: float = 1.0
 
-    diagnostics: ClassVar[tuple[str, ...]] = ()
     paper: ClassVar[str] = "Kolter and Ng (2009), Near-Bayesian exploration in polynomial time"
 
     def __post_init__(self) -> None:
@@ -54,21 +51,9 @@ class BEB:
         horizon = len(memory.posterior.model.layers) - 1
         return 2.0 * horizon**2 * self.scale
 
-    def begin(self, belief: Belief) -> Planning:
-        return planning(belief.posterior())
-
-    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
+    def advance(self, memory: Planning, task: Task, first: int, count: int) -> Planning:
         return episodes(memory, self.beta(memory), task, first, count)
 
-    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+    def plan(self, memory: Planning, streams: Streams, t: int, diagnostics: Floats) -> Planning:
         plan(memory, self.beta(memory))
         return memory
-
-    def update(self, memory: Any, episode: Episode, t: int) -> Any:
-        return update(memory, episode)
-
-    def exploit(self, memory: Any) -> Floats:
-        return exploit(memory.posterior)
-
-    def values(self, memory: Any) -> Floats:
-        return planned_values(memory)

@@ -11,16 +11,14 @@ them at their posterior mean.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.agents.value_iteration import Planning, exploit, planned_values, planning, update
+from klearning.agents.value_iteration import Planning, ValueIteration, update
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
-from klearning.beliefs.belief import Belief
-from klearning.beliefs.posterior import Episode
 from klearning.models.sweeps import action_values, greedy, maximum, row_of
 from klearning.trials.task import Streams, Task, play
 
@@ -61,13 +59,12 @@ def episodes(memory: Planning, settings: Settings, task: Task, first: int, count
 
 
 @dataclass(frozen=True)
-class BOLT:
+class BOLT(ValueIteration):
     """Plans as if every action had been tried η more times and had always ended best; ``scale`` multiplies η = L."""
 
     scale: float = 1.0
     imagined_reward: float | None = None
 
-    diagnostics: ClassVar[tuple[str, ...]] = ()
     paper: ClassVar[str] = "Araya-López, Thomas and Buffet (2012), Near-optimal BRL using optimistic local transitions"
 
     def __post_init__(self) -> None:
@@ -80,21 +77,9 @@ class BOLT:
         imagined = np.nan if self.imagined_reward is None else float(self.imagined_reward)
         return Settings(horizon * float(self.scale), imagined)
 
-    def begin(self, belief: Belief) -> Planning:
-        return planning(belief.posterior())
-
-    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
+    def advance(self, memory: Planning, task: Task, first: int, count: int) -> Planning:
         return episodes(memory, self.settings(memory), task, first, count)
 
-    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+    def plan(self, memory: Planning, streams: Streams, t: int, diagnostics: Floats) -> Planning:
         plan(memory, self.settings(memory))
         return memory
-
-    def update(self, memory: Any, episode: Episode, t: int) -> Any:
-        return update(memory, episode)
-
-    def exploit(self, memory: Any) -> Floats:
-        return exploit(memory.posterior)
-
-    def values(self, memory: Any) -> Floats:
-        return planned_values(memory)

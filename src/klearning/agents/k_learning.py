@@ -10,11 +10,10 @@ For episode t = 1, 2, …:
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.agents.value_iteration import exploit
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
@@ -25,6 +24,7 @@ from klearning.optimism.bonuses import BONUSES, BonusNumbers, bonus_named, check
 from klearning.optimism.priced_sweep import Priced
 from klearning.optimism.program import program, soft_part, solve_at, solve_best
 from klearning.optimism.temperature import Temperature, scheduled
+from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task, play
 
 OPTIMAL, SCHEDULE, FIXED = range(3)
@@ -79,8 +79,8 @@ def episodes(memory: Memory, rule: Rule, task: Task, first: int, count: int) -> 
 
 
 @dataclass(frozen=True)
-class KLearning:
-    """K-learning with temperature "optimal", "schedule" or a number, and a bonus of the table in docs/reference/theory.md.
+class KLearning(Agent[Memory]):
+    """K-learning with temperature "optimal", "schedule" or a number, and a bonus of the table (`optimism/bonuses.py`).
 
     ``tolerance`` is the duality gap, relative to the optimism f − J, at which the search for τ stops.
     """
@@ -113,22 +113,17 @@ class KLearning:
         ready = program(belief, self.bonus)
         return Memory(ready.posterior, ready.numbers, ready.c, 0.0, np.zeros_like(ready.c), ready.work)
 
-    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
+    def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
         if BONUSES[self.bonus].fill is None:
             return episodes(memory, self.rule(), task, first, count)
-        streams = Streams(task.reward_stream, task.row_stream)
-        for t in range(first, first + count):
-            memory = self.plan(memory, streams, t, task.log.diagnostics[:, t])
-            play(task, memory.policy, t)
-            memory = self.update(memory, task.episode, t)
-        return memory
+        return Agent.advance(self, memory, task, first, count)  # c is filled in Python
 
-    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+    def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
         found = plan(memory, self.rule(), t)
-        said[:] = found.tau, found.bound, found.gap, found.sweeps
+        diagnostics[:] = found.tau, found.bound, found.gap, found.sweeps
         return memory._replace(warm=found.warm)
 
-    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+    def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
         fill = BONUSES[self.bonus].fill
         if fill is None:
             return update(memory, memory.warm, episode)
@@ -136,8 +131,5 @@ class KLearning:
         fill(memory.bonus, p, memory.c)
         return memory._replace(posterior=p)
 
-    def exploit(self, memory: Any) -> Floats:
-        return exploit(memory.posterior)
-
-    def values(self, memory: Any) -> Floats:
+    def values(self, memory: Memory) -> Floats:
         return soft_values(memory.posterior.model.layers, soft_part(memory.work))

@@ -14,18 +14,20 @@ here; ``scale`` multiplies b. Rewards are taken to lie in [0, 1].
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from klearning.agents.confidence import Confidence, confidence, total_steps
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode
 from klearning.models.sweeps import greedy, greedy_at
-from klearning.trials.task import Streams, Task, play
+from klearning.trials.agent import Agent
+from klearning.trials.task import Task, play
 
 
 class Settings(NamedTuple):
@@ -34,6 +36,7 @@ class Settings(NamedTuple):
     confidence: Confidence
 
 
+@marked(offsets=("layers",))
 class Memory(NamedTuple):
     layers: Ints
     end: int  # the state of every layer where an episode is over, or -1
@@ -99,7 +102,7 @@ def episodes(memory: Memory, settings: Settings, task: Task, first: int, count: 
 
 
 @dataclass(frozen=True)
-class OptimisticQLearning:
+class OptimisticQLearning(Agent[Memory]):
     """Q-learning with an upper confidence bonus, "hoeffding" or "bernstein"; ``scale`` multiplies it.
 
     ``delta`` is the failure probability, ``episodes`` the total number, by default as many as have come.
@@ -111,7 +114,6 @@ class OptimisticQLearning:
     episodes: int | None = None
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"bonus": ("hoeffding", "bernstein")}
-    diagnostics: ClassVar[tuple[str, ...]] = ()
     paper: ClassVar[str] = "Jin, Allen-Zhu, Bubeck and Jordan (2018), Is Q-learning provably efficient?"
 
     def __post_init__(self) -> None:
@@ -134,19 +136,10 @@ class OptimisticQLearning:
             belief.layers, belief.end, Q, V, np.zeros(shape), policy, np.zeros(shape), np.zeros(shape), np.zeros(shape)
         )
 
-    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
+    def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
         return episodes(memory, self.settings(), task, first, count)
 
-    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
-        return memory
-
-    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+    def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
         settings = self.settings()
         update(memory, settings, episode, logarithm(memory, settings, t))
         return memory
-
-    def exploit(self, memory: Any) -> Floats:
-        return np.array(memory.policy)
-
-    def values(self, memory: Any) -> Floats:
-        return np.array(memory.V)

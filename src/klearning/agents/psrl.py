@@ -10,15 +10,13 @@ Draws that cost what was seen, not the width of a layer, are those of `beliefs/s
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from klearning.agents.value_iteration import Planning, exploit, planned_values, planning, update
+from klearning.agents.value_iteration import Planning, ValueIteration, update
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
-from klearning.beliefs.belief import Belief
-from klearning.beliefs.posterior import Episode
 from klearning.beliefs.sampling import draw_shared, sample_reward, sample_value
 from klearning.models.sweeps import greedy, hard_sweep, maximum, shared
 from klearning.trials.task import Streams, Task, play
@@ -51,27 +49,14 @@ def episodes(memory: Planning, task: Task, first: int, count: int) -> Planning:
 
 
 @dataclass(frozen=True)
-class PSRL:
+class PSRL(ValueIteration):
     """Posterior sampling: act optimally in an MDP drawn from the posterior, anew each episode."""
 
-    diagnostics: ClassVar[tuple[str, ...]] = ()
     paper: ClassVar[str] = "Osband, Russo and Van Roy (2013), (More) efficient RL via posterior sampling"
 
-    def begin(self, belief: Belief) -> Planning:
-        return planning(belief.posterior())
-
-    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
+    def advance(self, memory: Planning, task: Task, first: int, count: int) -> Planning:
         return episodes(memory, task, first, count)
 
-    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+    def plan(self, memory: Planning, streams: Streams, t: int, diagnostics: Floats) -> Planning:
         plan(memory, streams.reward, streams.row)
         return memory
-
-    def update(self, memory: Any, episode: Episode, t: int) -> Any:
-        return update(memory, episode)
-
-    def exploit(self, memory: Any) -> Floats:
-        return exploit(memory.posterior)
-
-    def values(self, memory: Any) -> Floats:
-        return planned_values(memory)

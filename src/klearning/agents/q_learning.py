@@ -10,18 +10,20 @@ With a stationary prior there is one Q(s,a) for all layers, as in textbooks; it 
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from klearning.agents.step_sizes import STEPS, step_number, step_size
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode
 from klearning.models.sweeps import greedy
-from klearning.trials.task import Streams, Task, play
+from klearning.trials.agent import Agent
+from klearning.trials.task import Task, play
 
 
 class Settings(NamedTuple):
@@ -30,6 +32,7 @@ class Settings(NamedTuple):
     discount: float
 
 
+@marked(offsets=("layers", "table"))
 class Memory(NamedTuple):
     layers: Ints
     table: Ints  # where the rows of each layer begin in Q: see `Model`
@@ -80,7 +83,7 @@ def episodes(memory: Memory, settings: Settings, task: Task, first: int, count: 
 
 
 @dataclass(frozen=True)
-class QLearning:
+class QLearning(Agent[Memory]):
     """Q-learning, ε-greedy; ``step`` is "falling" or a constant step size, ``discount`` is γ."""
 
     epsilon: float = 0.1
@@ -88,7 +91,6 @@ class QLearning:
     discount: float = 1.0
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"step": STEPS}
-    diagnostics: ClassVar[tuple[str, ...]] = ()
     paper: ClassVar[str] = "Watkins (1989), Learning from delayed rewards"
 
     def __post_init__(self) -> None:
@@ -104,22 +106,19 @@ class QLearning:
         Q = np.zeros_like(belief.visits)
         return Memory(belief.layers, belief.table, Q, np.zeros_like(Q), np.full(shape, 1.0 / shape[0]))
 
-    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
+    def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
         return episodes(memory, self.settings(), task, first, count)
 
-    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
-        return memory
-
-    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+    def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
         update(memory, self.settings(), episode)
         return memory
 
-    def exploit(self, memory: Any) -> Floats:
+    def exploit(self, memory: Memory) -> Floats:
         policy = np.zeros_like(memory.policy)
         greedy(_in_all_layers(memory, memory.Q), policy)
         return policy
 
-    def values(self, memory: Any) -> Floats:
+    def values(self, memory: Memory) -> Floats:
         best: Floats = _in_all_layers(memory, memory.Q).max(axis=0)
         return best
 

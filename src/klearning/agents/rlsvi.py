@@ -10,16 +10,15 @@ n0 = σ²/σp², so the mean is a Bellman backup over frequencies shrunk by n0 v
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from klearning.agents.value_iteration import Planning, exploit, planned_values, planning, update
+from klearning.agents.value_iteration import Planning, ValueIteration, planning, update
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
-from klearning.beliefs.posterior import Episode
 from klearning.models.sweeps import greedy, hard_sweep
 from klearning.trials.task import Streams, Task, play
 
@@ -44,7 +43,7 @@ def episodes(memory: Planning, scale: float, task: Task, first: int, count: int)
 
 
 @dataclass(frozen=True)
-class RLSVI:
+class RLSVI(ValueIteration):
     """Randomised least-squares value iteration: values perturbed as much as they are uncertain.
 
     ``sd`` is σp, ``noise`` is σ (by default that of the prior's rewards), ``scale`` multiplies the perturbation.
@@ -54,7 +53,6 @@ class RLSVI:
     noise: float | None = None
     scale: float = 1.0
 
-    diagnostics: ClassVar[tuple[str, ...]] = ()
     paper: ClassVar[str] = "Osband, Russo, Wen and Van Roy (2017), Deep exploration via randomized value functions"
 
     def __post_init__(self) -> None:
@@ -69,18 +67,9 @@ class RLSVI:
             raise ValueError("noise of the prior's rewards is 0: RLSVI needs some, give RLSVI(noise=...) above 0")
         return planning(belief.frequencies(strength=variance / self.sd**2, noise=variance))
 
-    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
+    def advance(self, memory: Planning, task: Task, first: int, count: int) -> Planning:
         return episodes(memory, float(self.scale), task, first, count)
 
-    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+    def plan(self, memory: Planning, streams: Streams, t: int, diagnostics: Floats) -> Planning:
         plan(memory, float(self.scale), streams.reward)
         return memory
-
-    def update(self, memory: Any, episode: Episode, t: int) -> Any:
-        return update(memory, episode)
-
-    def exploit(self, memory: Any) -> Floats:
-        return exploit(memory.posterior)
-
-    def values(self, memory: Any) -> Floats:
-        return planned_values(memory)

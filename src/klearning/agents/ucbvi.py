@@ -12,17 +12,17 @@ with n'(y) the visits of state y. Rewards are taken to lie in [0, 1].
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from klearning.agents.confidence import Confidence, confidence, total_steps
-from klearning.agents.value_iteration import Planning, exploit, planned_values, planning, steps_to_go, update
+from klearning.agents.value_iteration import Planning, ValueIteration, planning, steps_to_go, update
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
-from klearning.beliefs.posterior import Episode, Posterior
+from klearning.beliefs.posterior import Posterior
 from klearning.models.sweeps import expectation, greedy, maximum
 from klearning.trials.task import Streams, Task, play
 
@@ -82,7 +82,7 @@ def episodes(memory: Planning, settings: Settings, task: Task, first: int, count
 
 
 @dataclass(frozen=True)
-class UCBVI:
+class UCBVI(ValueIteration):
     """Value iteration with an upper confidence bonus, "hoeffding" or "bernstein"; ``scale`` multiplies it.
 
     ``delta`` is the failure probability, ``episodes`` the total number, by default as many as have come.
@@ -94,7 +94,6 @@ class UCBVI:
     episodes: int | None = None
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"bonus": ("hoeffding", "bernstein")}
-    diagnostics: ClassVar[tuple[str, ...]] = ()
     paper: ClassVar[str] = "Azar, Osband and Munos (2017), Minimax regret bounds for reinforcement learning"
 
     def __post_init__(self) -> None:
@@ -109,18 +108,9 @@ class UCBVI:
         nothing_seen = belief.frequencies()
         return planning(nothing_seen, Q=steps_to_go(nothing_seen))
 
-    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
+    def advance(self, memory: Planning, task: Task, first: int, count: int) -> Planning:
         return episodes(memory, self.settings(), task, first, count)
 
-    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
+    def plan(self, memory: Planning, streams: Streams, t: int, diagnostics: Floats) -> Planning:
         plan(memory, self.settings(), t)
         return memory
-
-    def update(self, memory: Any, episode: Episode, t: int) -> Any:
-        return update(memory, episode)
-
-    def exploit(self, memory: Any) -> Floats:
-        return exploit(memory.posterior)
-
-    def values(self, memory: Any) -> Floats:
-        return planned_values(memory)

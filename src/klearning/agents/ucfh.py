@@ -13,11 +13,11 @@ C is the widest layer. Never visited: reward 1 and the best next state. Rewards 
 
 from dataclasses import dataclass
 from math import log, log2
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.agents.value_iteration import Planning, exploit, planned_values, planning
+from klearning.agents.value_iteration import Planning, planning
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.rows import add_weight, enlarge
@@ -25,6 +25,7 @@ from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode, Posterior, derive, learn, with_rows
 from klearning.models.sweeps import greedy, maximum, row_of
+from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task, play
 
 
@@ -42,6 +43,14 @@ class Memory(NamedTuple):
     pending: Posterior
     stale: bool
     policy: Floats
+
+    @property
+    def posterior(self) -> Posterior:
+        return self.planning.posterior
+
+    @property
+    def V(self) -> Floats:
+        return self.planning.V
 
 
 @kernel
@@ -125,6 +134,13 @@ def plan(memory: Planning, settings: Settings) -> None:
     greedy(Q, memory.policy)
 
 
+@kernel(inline=True)
+def replan(memory: Memory, settings: Settings) -> None:
+    """Plan anew where the model has changed."""
+    if memory.stale:
+        plan(memory.planning, settings)
+
+
 @kernel
 def absorb(known: Posterior, pending: Posterior, a: int, s: int) -> Posterior:
     """Move what is pending at (a, s) into the model."""
@@ -159,15 +175,14 @@ def remember(memory: Memory, settings: Settings, episode: Episode) -> Memory:
 @kernel
 def episodes(memory: Memory, settings: Settings, task: Task, first: int, count: int) -> Memory:
     for t in range(first, first + count):
-        if memory.stale:
-            plan(memory.planning, settings)
+        replan(memory, settings)
         play(task, memory.policy, t)
         memory = remember(memory, settings, task.episode)
     return memory
 
 
 @dataclass(frozen=True)
-class UCFH:
+class UCFH(Agent[Memory]):
     """Optimism within an interval for every transition probability; ``scale`` multiplies the intervals.
 
     ``accuracy`` is ε and ``delta`` δ of the PAC guarantee. ``least_visits`` replaces m·w_min, beyond any budget.
@@ -178,7 +193,6 @@ class UCFH:
     delta: float = 0.1
     least_visits: float | None = None
 
-    diagnostics: ClassVar[tuple[str, ...]] = ()
     paper: ClassVar[str] = (
         "Dann and Brunskill (2015), Sample complexity of episodic fixed-horizon reinforcement learning"
     )
@@ -199,23 +213,19 @@ class UCFH:
         least = m * eps / (4.0 * L * S) if self.least_visits is None else self.least_visits
         return Settings(ln1, float(self.scale), float(least), S * m * L)
 
+    def _settings(self, memory: Memory) -> Settings:
+        return self.settings(memory.policy.shape[0], memory.pending.model.layers)
+
     def begin(self, belief: Belief) -> Memory:
         inner = planning(belief.frequencies())
         return Memory(inner, belief.frequencies(), True, inner.policy)
 
-    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
-        return episodes(memory, self.settings(memory.policy.shape[0], memory.pending.model.layers), task, first, count)
+    def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
+        return episodes(memory, self._settings(memory), task, first, count)
 
-    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
-        if memory.stale:
-            plan(memory.planning, self.settings(memory.policy.shape[0], memory.pending.model.layers))
+    def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
+        replan(memory, self._settings(memory))
         return memory
 
-    def update(self, memory: Any, episode: Episode, t: int) -> Any:
-        return remember(memory, self.settings(memory.policy.shape[0], memory.pending.model.layers), episode)
-
-    def exploit(self, memory: Any) -> Floats:
-        return exploit(memory.planning.posterior)
-
-    def values(self, memory: Any) -> Floats:
-        return planned_values(memory.planning)
+    def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
+        return remember(memory, self._settings(memory), episode)

@@ -11,17 +11,18 @@ reward 1 and the best next state. Rewards are taken to lie in [0, 1].
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.agents.value_iteration import Planning, exploit, planned_values, planning, update
+from klearning.agents.value_iteration import Planning, planning, update
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode, Posterior
 from klearning.models.sweeps import greedy, maximum, row_of
+from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task, play
 
 
@@ -37,6 +38,14 @@ class Memory(NamedTuple):
     since: Floats
     ended: bool
     policy: Floats
+
+    @property
+    def posterior(self) -> Posterior:
+        return self.planning.posterior
+
+    @property
+    def V(self) -> Floats:
+        return self.planning.V
 
 
 @kernel(inline=True)
@@ -109,12 +118,13 @@ def plan(memory: Planning, settings: Settings, step: float) -> None:
     greedy(Q, memory.policy)
 
 
-@kernel
+@kernel(inline=True)
 def begin_epoch(memory: Memory, settings: Settings, t: int) -> None:
-    """Plan anew before episode t = 0, 1, …"""
-    horizon = memory.planning.posterior.model.layers.size - 1
-    plan(memory.planning, settings, t * horizon + 1.0)
-    memory.since[:] = 0.0
+    """Plan anew before episode t = 0, 1, …, where the epoch has ended."""
+    if memory.ended:
+        horizon = memory.planning.posterior.model.layers.size - 1
+        plan(memory.planning, settings, t * horizon + 1.0)
+        memory.since[:] = 0.0
 
 
 @kernel
@@ -133,21 +143,19 @@ def remember(memory: Memory, episode: Episode) -> Memory:
 @kernel
 def episodes(memory: Memory, settings: Settings, task: Task, first: int, count: int) -> Memory:
     for t in range(first, first + count):
-        if memory.ended:
-            begin_epoch(memory, settings, t)
+        begin_epoch(memory, settings, t)
         play(task, memory.policy, t)
         memory = remember(memory, task.episode)
     return memory
 
 
 @dataclass(frozen=True)
-class UCRL2:
+class UCRL2(Agent[Memory]):
     """Optimism over all models within a confidence ball; ``scale`` multiplies its radii, ``delta`` may fail."""
 
     scale: float = 1.0
     delta: float = 0.1
 
-    diagnostics: ClassVar[tuple[str, ...]] = ()
     paper: ClassVar[str] = "Jaksch, Ortner and Auer (2010), Near-optimal regret bounds for reinforcement learning"
 
     def __post_init__(self) -> None:
@@ -161,19 +169,12 @@ class UCRL2:
         inner = planning(belief.frequencies())
         return Memory(inner, np.zeros_like(inner.reward), True, inner.policy)
 
-    def advance(self, memory: Any, task: Task, first: int, count: int) -> Any:
+    def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
         return episodes(memory, self.settings(), task, first, count)
 
-    def plan(self, memory: Any, streams: Streams, t: int, said: Floats) -> Any:
-        if memory.ended:
-            begin_epoch(memory, self.settings(), t)
+    def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
+        begin_epoch(memory, self.settings(), t)
         return memory
 
-    def update(self, memory: Any, episode: Episode, t: int) -> Any:
+    def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
         return remember(memory, episode)
-
-    def exploit(self, memory: Any) -> Floats:
-        return exploit(memory.planning.posterior)
-
-    def values(self, memory: Any) -> Floats:
-        return planned_values(memory.planning)

@@ -1,4 +1,4 @@
-"""What the agents that plan by value iteration carry from one episode to the next."""
+"""What the agents that plan by value iteration have in common: what they carry from one episode to the next."""
 
 from typing import NamedTuple
 
@@ -6,15 +6,16 @@ import numpy as np
 
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
+from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode, Posterior, learn
-from klearning.models.sweeps import greedy, hard_sweep
+from klearning.trials.agent import Agent
 
 
 class Planning(NamedTuple):
     """What is known, the last plan made from it, and room for making one; axes (action, state)."""
 
     posterior: Posterior
-    reward: Floats  # the reward that is planned with, bonus included, a column a row of the tables
+    reward: Floats  # the reward that is planned with, bonus included, a column per row of the tables
     Q: Floats
     V: Floats
     policy: Floats
@@ -37,22 +38,15 @@ def update(memory: Planning, episode: Episode) -> Planning:
     return Planning(p, memory.reward, memory.Q, memory.V, memory.policy, memory.scratch)
 
 
+class ValueIteration(Agent[Planning]):
+    """An agent that begins with the posterior; what it plans on top of that is its own."""
+
+    def begin(self, belief: Belief) -> Planning:
+        return planning(belief.posterior())
+
+
 def steps_to_go(posterior: Posterior) -> Floats:
     """L − l for every (a, s), layers counted from 0: the most that rewards in [0, 1] can still pay."""
     layers = posterior.model.layers
     left = np.repeat(np.arange(len(layers) - 1, 0, -1.0), np.diff(layers))
     return np.tile(left, (posterior.visits.shape[0], 1))
-
-
-def planned_values(memory: Planning) -> Floats:
-    """V of the last plan."""
-    return memory.V.copy()
-
-
-def exploit(p: Posterior) -> Floats:
-    """The policy that is best on average over what is believed: to be used once exploring is over."""
-    Q = np.zeros((p.visits.shape[0], int(p.model.layers[-1])))
-    policy = np.zeros_like(Q)
-    hard_sweep(p.model, p.model.reward, Q, np.zeros(Q.shape[1]))
-    greedy(Q, policy)
-    return policy

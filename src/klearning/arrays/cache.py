@@ -12,13 +12,13 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 try:
     import fcntl
@@ -54,11 +54,67 @@ def usable_folder() -> Path | None:
 FOLDER = usable_folder()
 
 
+class CacheFile(IndexDataCacheFile):  # type: ignore[misc]  # Numba is not typed
+    """What is cached of a kernel, apart for records of other people's modules.
+
+    Numba's index names the types of all arguments it was ever called with, and cannot be read where one of them is
+    missing; nor does it see that the module of one has changed.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        if file := self._for(key):
+            super(CacheFile, file).save(key, data)
+
+    def load(self, key: Any) -> Any:
+        file = self._for(key)
+        return file and super(CacheFile, file).load(key)
+
+    def _for(self, key: Any) -> "CacheFile | None":
+        """The file for a signature; none where a record is of a module without source, such as a prompt."""
+        digests = [_source_digest(module) for module in sorted(_foreign_modules(key[0]))]
+        if not all(digests):
+            return None
+        if not digests:
+            return self
+        digest = hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
+        return CacheFile(self._cache_path, f"{Path(self._index_name).stem}-{digest}", self._source_stamp)
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except (ImportError, AttributeError):  # what was `__main__` then is another script now
+            return {}
+
+
+def _foreign_modules(types: Iterable[Any]) -> set[str]:
+    """The modules of all records among these types of Numba's, except ours."""
+    modules: set[str] = set()
+    for kind in types:
+        if isinstance(kind, numba.types.BaseTuple):
+            modules |= _foreign_modules(kind)
+        if isinstance(kind, numba.types.BaseNamedTuple):
+            modules.add(kind.instance_class.__module__)
+    return {module for module in modules if module.partition(".")[0] != "klearning"}
+
+
+@cache
+def _source_digest(module: str) -> str:
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if not file or not Path(file).is_file():
+        return ""
+    return hashlib.sha256(module.encode() + Path(file).read_bytes()).hexdigest()
+
+
 class KernelCache(FunctionCache):  # type: ignore[misc]
     """Numba's, which takes what it cannot read for absent, and lets one process write at a time.
 
     Two that write different signatures of one kernel at once would give both the same file.
     """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        index: Any = self._cache_file
+        self._cache_file: Any = CacheFile(self._cache_path, Path(index._index_name).stem, index._source_stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

@@ -18,9 +18,11 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.trees import layer_and_state, marked
 from klearning.arrays.types import Floats, Ints
 
 
+@marked(grows=("succ", "weight"))
 class Rows(NamedTuple):
     start: Ints
     length: Ints
@@ -28,6 +30,17 @@ class Rows(NamedTuple):
     succ: Ints
     weight: Floats
     used: int
+
+    def widen(self, fresh: "Rows", before: int, after: int) -> "Rows":
+        """These rows with layers of ``after`` states for ``before``: they keep their places, new ones come behind."""
+        start = fresh.start + self.used
+        length, room = np.zeros_like(fresh.length), fresh.room.copy()
+        for target, source in ((start, self.start), (length, self.length), (room, self.room)):
+            layer_and_state(target, after)[..., :before] = layer_and_state(source, before)
+        renumbered = (self.succ // before) * after + self.succ % before
+        succ = np.concatenate([renumbered[: self.used], fresh.succ[: fresh.used]])
+        weight = np.concatenate([self.weight[: self.used], fresh.weight[: fresh.used]])
+        return Rows(start, length, room, succ, weight, self.used + fresh.used)
 
 
 def rows_with_room(room: Ints) -> Rows:

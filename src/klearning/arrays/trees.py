@@ -1,129 +1,154 @@
-"""An agent's memory, taken apart into arrays and put together again, or moved into wider tables.
+"""An agent's memory: nested NamedTuples of arrays and numbers, taken apart by name, put together, made wider.
 
-Memories are nested NamedTuples of arrays and numbers, so this needs to know nothing of the agent, and nothing is
-pickled.
+Nothing here knows an agent. What is special about a field its record says itself, by marks on the class:
+
+    @marked(offsets=("layers",))      these arrays say where layers begin, so a wider memory has its own
+    @marked(grows=("succ",))          these arrays have whatever length they have grown to
+    @marked(since=("kind",))          these came later: files of before have none, and get what a fresh memory has
+    @marked(scratch=True)             the whole record is room to work in: never kept, never widened
+    def widen(self, fresh, before, after)      the record widens itself
+
+Any other array that a wider memory has larger is a table: its last axis is the states, all layers one after the other
+(or one layer, where all share a table). One that it has of the same size holds nothing per state, and is kept.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from klearning.arrays.rows import Rows
+from klearning.arrays.types import Arrays
+
+ROOT = "memory"
+NUMBERS = "biufc"  # kinds of dtype
 
 Record = TypeVar("Record", bound=type)
 
 
-def marked(*, scratch: bool = False) -> Callable[[Record], Record]:
-    """Say of a NamedTuple that it is only room to work in: never kept, never widened."""
+def marked(
+    *, scratch: bool = False, offsets: tuple[str, ...] = (), grows: tuple[str, ...] = (), since: tuple[str, ...] = ()
+) -> Callable[[Record], Record]:
+    """Say of a NamedTuple which of its fields are special."""
 
     def mark(record: Record) -> Record:
-        setattr(record, "SCRATCH", scratch)  # noqa: B010  # a class of records has no such field
+        for name, value in (("SCRATCH", scratch), ("OFFSETS", offsets), ("GROWS", grows), ("SINCE", since)):
+            setattr(record, name, value)
         return record
 
     return mark
 
 
-def is_scratch(part: Any) -> bool:
-    """Whether a record says of itself that it is only room to work in."""
-    return getattr(part, "SCRATCH", False)
-
-
 def take_apart(memory: Any) -> list[NDArray[Any]]:
-    """The arrays and numbers of nested tuples, in order; not those that are only room to work in."""
-    if is_scratch(memory):
-        return []
-    if isinstance(memory, tuple):
-        return [leaf for part in memory for leaf in take_apart(part)]
-    return [np.asarray(memory)]
+    """The arrays and numbers of a memory, in order; not those that are only room to work in."""
+    return list(leaves(memory).values())
 
 
-def leaf_names(memory: Any, name: str = "memory") -> list[str]:
+def leaf_names(memory: Any) -> list[str]:
     """What `take_apart` lists, by name."""
-    if is_scratch(memory):
-        return []
+    return list(leaves(memory))
+
+
+def leaves(memory: Any, name: str = ROOT) -> Arrays:
+    """The arrays and numbers of a memory by name, as in ``memory.posterior.visits``."""
+    if _mark(memory, "SCRATCH", False):
+        return {}
     if isinstance(memory, tuple):
-        fields = getattr(memory, "_fields", range(len(memory)))
-        parts = zip(fields, memory, strict=True)
-        return [leaf for field, part in parts for leaf in leaf_names(part, f"{name}.{field}")]
-    return [name]
+        return {leaf: x for field, part in _fields(memory) for leaf, x in leaves(part, f"{name}.{field}").items()}
+    array = np.asarray(memory)
+    if array.dtype.kind not in NUMBERS:
+        raise ValueError(f"{name} is a {type(memory).__name__}: a memory is NamedTuples of arrays and numbers alone")
+    return {name: array}
 
 
-def put_together(template: Any, leaves: list[NDArray[Any]], shared: dict[int, Any] | None = None) -> Any:
-    """The inverse of `take_apart`, for something of the template's form; uses up ``leaves``.
+def _fields(record: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
+    return zip(getattr(record, "_fields", range(len(record))), record, strict=True)
+
+
+def _mark(record: Any, mark: str, default: Any = ()) -> Any:
+    return getattr(record, mark, default) if isinstance(record, tuple) else default
+
+
+def put_together(template: Any, parts: list[NDArray[Any]]) -> Any:
+    """The inverse of `take_apart`, for something of the template's form."""
+    return put_together_by_name(template, dict(zip(leaf_names(template), parts, strict=True)))
+
+
+def put_together_by_name(template: Any, arrays: Arrays) -> Any:
+    """The memory of which ``arrays`` holds all leaves by name, and no others; of the template's form and shapes.
 
     Where the template holds one array in two places, so does the result.
     """
-    shared = {} if shared is None else shared
-    if is_scratch(template):
+    names = leaf_names(template)
+    for other in arrays:
+        if other.startswith(f"{ROOT}.") and other not in names:
+            raise ValueError(f"{other} is no part of this agent's memory")
+    return _put(template, arrays, ROOT, {})
+
+
+def _put(template: Any, arrays: Arrays, name: str, shared: dict[int, Any], grows: bool = False) -> Any:
+    if _mark(template, "SCRATCH", False):
         return _sharing(template, shared)
     if isinstance(template, tuple):
-        parts = [put_together(part, leaves, shared) for part in template]
-        return type(template)(*parts) if hasattr(template, "_fields") else tuple(parts)
-    leaf = leaves.pop(0)
-    if isinstance(template, np.ndarray):
-        if leaf.dtype != template.dtype or leaf.ndim != template.ndim:
-            raise ValueError("an array of the checkpoint has another type")
-        return shared.setdefault(id(template), np.ascontiguousarray(leaf))
-    return type(template)(leaf.item())
+        parts = []
+        for field, part in _fields(template):
+            inner = f"{name}.{field}"
+            late = field in _mark(template, "SINCE") and not _holds(arrays, inner)
+            grown = field in _mark(template, "GROWS")
+            parts.append(_sharing(part, shared) if late else _put(part, arrays, inner, shared, grown))
+        return _of_form(template, parts)
+    leaf = arrays[name]
+    if not isinstance(template, np.ndarray):
+        return type(template)(leaf.item())
+    if leaf.dtype != template.dtype or leaf.ndim != template.ndim:
+        raise ValueError(f"{name} has another type, {leaf.dtype} {leaf.shape}, than {template.dtype} {template.shape}")
+    if leaf.shape != template.shape and not grows:
+        raise ValueError(f"{name} has shape {leaf.shape}, not {template.shape}")
+    return shared.setdefault(id(template), np.ascontiguousarray(leaf))
 
 
-def _sharing(room: Any, shared: dict[int, Any]) -> Any:
-    """Room to work in, with what it has in common with the memory taken from there."""
-    if isinstance(room, tuple):
-        return type(room)(*(_sharing(part, shared) for part in room))
-    return shared.get(id(room), room)
+def _holds(arrays: Arrays, name: str) -> bool:
+    return any(other == name or other.startswith(f"{name}.") for other in arrays)
 
 
-def put_together_by_name(template: Any, arrays: dict[str, NDArray[Any]]) -> Any:
-    """The memory of which ``arrays`` holds all leaves by name, and no others; of the template's form and shapes."""
-    names = leaf_names(template)
-    leaves = [arrays[name] for name in names]
-    for other in arrays:
-        if other.startswith("memory.") and other not in names:
-            raise ValueError(f"{other} is no part of this agent's memory")
-    for name, leaf, fresh in zip(names, leaves, take_apart(template), strict=True):
-        grows = name.endswith((".succ", ".weight"))  # the pool of transition rows
-        if leaf.shape != fresh.shape and not (grows and leaf.ndim == 1):
-            raise ValueError(f"{name} has shape {leaf.shape}, not {fresh.shape}")
-    return put_together(template, leaves)
+def _sharing(part: Any, shared: dict[int, Any]) -> Any:
+    """A part of the template, with what it has in common with the memory taken from there."""
+    if isinstance(part, tuple):
+        return _of_form(part, [_sharing(inner, shared) for inner in part])
+    return shared.get(id(part), part)
 
 
-def widen(old: Any, new: Any, before: int, after: int) -> Any:
-    """What ``old`` knows of layers of ``before`` states, in ``new``, a fresh memory for layers of ``after`` states.
+def _of_form(template: tuple[Any, ...], parts: list[Any]) -> Any:
+    return type(template)(*parts) if hasattr(template, "_fields") else tuple(parts)
 
-    Arrays of ``new`` are written to and kept, so that one that is in two places stays so.
+
+def widen(old: Any, fresh: Any, before: int, after: int, name: str = ROOT) -> Any:
+    """What ``old`` knows of layers of ``before`` states, in ``fresh``, a new memory for layers of ``after`` states.
+
+    Arrays of ``fresh`` are written to and kept, so that one that is in two places stays so.
     """
-    if is_scratch(old):
-        return new
-    if isinstance(old, Rows):
-        return _widen_rows(old, new, before, after)
+    if _mark(old, "SCRATCH", False):
+        return fresh
     if isinstance(old, tuple):
-        parts = [widen(o, n, before, after) for o, n in zip(old, new, strict=True)]
-        return type(old)(*parts) if hasattr(old, "_fields") else tuple(parts)
-    if not isinstance(old, np.ndarray):
+        if hasattr(old, "widen"):
+            return old.widen(fresh, before, after)
+        parts = []
+        for (field, part), new in zip(_fields(old), fresh, strict=True):
+            if field in _mark(old, "OFFSETS"):
+                parts.append(new)
+            elif field in _mark(old, "GROWS"):
+                parts.append(part)
+            else:
+                parts.append(widen(part, new, before, after, f"{name}.{field}"))
+        return _of_form(old, parts)
+    if not isinstance(old, np.ndarray) or old.shape == fresh.shape:  # nothing per state
         return old
-    if old.dtype == np.int64:  # offsets of layers
-        return new
-    if old.shape == new.shape:  # a number a layer, and none a state
-        return old
-    _by_layer(new, after)[..., :before] = _by_layer(old, before)
-    return new
+    if old.shape[:-1] != fresh.shape[:-1] or old.shape[-1] * after != fresh.shape[-1] * before:
+        raise ValueError(f"{name} grows from {old.shape} to {fresh.shape}: let its last axis be the states")
+    layer_and_state(fresh, after)[..., :before] = layer_and_state(old, before)
+    return fresh
 
 
-def _by_layer(x: NDArray[Any], width: int) -> NDArray[Any]:
+def layer_and_state(x: NDArray[Any], width: int) -> NDArray[Any]:
     """The last axis, all layers one after the other, as two: layer and state."""
     return x.reshape(*x.shape[:-1], -1, width)
-
-
-def _widen_rows(old: Rows, new: Rows, before: int, after: int) -> Rows:
-    """Old rows keep their places in the pool; new ones get places behind it."""
-    start = new.start + old.used
-    length, room = np.zeros_like(new.length), new.room.copy()
-    for target, source in ((start, old.start), (length, old.length), (room, old.room)):
-        _by_layer(target, after)[..., :before] = _by_layer(source, before)
-    renumbered = (old.succ // before) * after + old.succ % before
-    succ = np.concatenate([renumbered[: old.used], new.succ[: new.used]])
-    weight = np.concatenate([old.weight[: old.used], new.weight[: new.used]])
-    return Rows(start, length, room, succ, weight, old.used + new.used)

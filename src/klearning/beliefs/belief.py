@@ -98,6 +98,8 @@ class Belief:
 
         ``end`` names the state of every layer, counted from its first, in which an episode is over and pays no more.
         """
+        if not isinstance(prior, Prior):
+            raise ValueError(f"prior={prior!r} is no Prior: give one, for example Prior(reward=Gaussian())")
         layers = offsets([checks.whole(f"widths[{l}]", n) for l, n in enumerate(widths)])
         start = checks.distributions("initial", initial, (int(widths[0]),))
         actions = checks.whole("actions", actions)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
 from klearning.arrays.rows import Rows, checked_blocks, copy_rows, dense_block, empty_rows
+from klearning.arrays.types import Floats
 from klearning.beliefs.tables import Tables
 from klearning.models.mdp import MDP
 
@@ -36,6 +37,11 @@ class Dirichlet:
     def __post_init__(self) -> None:
         checks.number("mass", self.mass, 0.0, above=True)
 
+    @property
+    def blocks(self) -> list[Floats]:
+        """The support as one array per layer l < L; none where it is every state."""
+        return [] if self.support is None else _blocks(self.support)
+
     def begin(self, tables: Tables, actions: int) -> Transitions:
         if self.support is None:
             return Transitions(empty_rows(actions, tables.height), self.mass, self.mass, True)
@@ -54,9 +60,18 @@ class Known:
 
     transitions: Sequence[ArrayLike] | MDP
 
+    @property
+    def blocks(self) -> list[Floats]:
+        """The transitions as one array per layer l < L."""
+        return _blocks(self.transitions)
+
     def begin(self, tables: Tables, actions: int) -> Transitions:
         rows = _rows_of("transitions", self.transitions, tables, actions, checks.distributions)
         return Transitions(rows, 0.0, 1.0, False)
+
+
+def _blocks(given: Sequence[ArrayLike] | MDP) -> list[Floats]:
+    return [np.asarray(block, np.float64) for block in (given.transitions if isinstance(given, MDP) else given)]
 
 
 def _rows_of(field: str, given: Sequence[ArrayLike] | MDP, tables: Tables, actions: int, check: Any) -> Rows:

@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from klearning.agents import AGENTS
 from klearning.arrays import checks
+from klearning.cli.completing import AGENT, EXPERIMENT, PROBLEM, agent_options, as_json
 from klearning.cli.display import progress, show_json, show_table
-from klearning.cli.names import AGENT, EXPERIMENT, PROBLEM, agent_options, as_json
+from klearning.cli.doors import find_agent
 from klearning.cli.options import build
 from klearning.cli.teaching import Command, Group
 
@@ -48,7 +48,7 @@ def bsuite(
     """Run bsuite's sweep EXPERIMENT (deep_sea, deep_sea_stochastic or bandit) and score it as bsuite does."""
     from klearning.benchmarks.bsuite import sweep as sweep
 
-    learner = build(AGENTS[checks.choice("agent", agent, AGENTS)], "agent", agent_options)
+    learner = build(find_agent(agent), "agent", agent_options)
     settings = sweep.EXPERIMENTS[checks.choice("experiment", experiment, sweep.EXPERIMENTS)].settings[:first]
     results = []
     with progress("settings", len(settings)) as advance:

@@ -9,10 +9,8 @@ from typing import Any
 import click
 import numpy as np
 
-from klearning.agents import AGENTS
 from klearning.arrays import checks
-from klearning.cli.display import is_lively, progress, say, show_json
-from klearning.cli.names import (
+from klearning.cli.completing import (
     AGENT,
     ENVIRONMENT,
     ENVIRONMENT_OPTION,
@@ -21,6 +19,8 @@ from klearning.cli.names import (
     environment_names,
     prior_options,
 )
+from klearning.cli.display import is_lively, progress, say, show_json
+from klearning.cli.doors import bring_in, find, find_agent
 from klearning.cli.options import build, build_prior, parse
 from klearning.cli.teaching import Command
 
@@ -69,13 +69,15 @@ def learn(
 ) -> None:
     """Let AGENT learn in a Gymnasium ENVIRONMENT, and watch it.
 
-    The prior is stationary, for the rules of a simulator seldom change with the step; -p stationary=no learns each
+    Both may be your own: file.py:Name, or module:Name; an environment's class, or a function that makes one.
+
+    The prior is stationary, because the rules of a simulator seldom change with the step; -p stationary=no learns each
     step apart.
     """
     from klearning.environments import learn as training
 
     env = make_environment(environment, env_options)
-    learner = build(AGENTS[checks.choice("agent", agent, AGENTS)], "agent", agent_options)
+    learner = build(find_agent(agent), "agent", agent_options)
     prior = build_prior(["stationary=yes", *prior_options])  # the last one counts
     with watchers(episodes, csv_path, tensorboard, quiet=as_json) as callbacks:
         found = training.learn(
@@ -132,9 +134,24 @@ def make_environment(name: str, options: Sequence[str]) -> Any:
             raise ValueError(f"environment option {option!r} has no value: write NAME=VALUE")
         given[key] = {"true": True, "false": False}.get(value.lower(), parse(value))
     try:
-        return gymnasium.make(name, **given)
+        return own_environment(name, given) if ":" in name else gymnasium.make(name, **given)
     except gymnasium.error.Error as error:
         checks.choice("environment", name, environment_names())
         raise ValueError(f"environment={name!r} cannot be made: {' '.join(str(error).split())}") from None
     except (TypeError, KeyError, AttributeError, AssertionError) as error:
         raise ValueError(f"environment={name!r} does not take these options: {error!r}") from None
+
+
+def own_environment(word: str, given: dict[str, Any]) -> Any:
+    """What file.py:Name or module:Name makes, or Gymnasium's own module:Name-v0."""
+    import gymnasium
+
+    place, _, name = word.rpartition(":")
+    bring_in(place)
+    if name in gymnasium.registry:
+        return gymnasium.make(name, **given)
+    maker = find(word)
+    env = maker(**given) if callable(maker) else maker
+    if not isinstance(env, gymnasium.Env):
+        raise ValueError(f"environment={word!r} made a {type(env).__name__}: give a gymnasium.Env, or what makes one")
+    return env

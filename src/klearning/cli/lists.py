@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from klearning.agents import AGENTS
+from klearning.cli.completing import as_json
 from klearning.cli.display import show_heading, show_json, show_paragraph
-from klearning.cli.names import as_json
 from klearning.cli.options import option_names
 from klearning.cli.teaching import Command
 from klearning.worlds import SOURCES, WORLDS
@@ -17,7 +17,7 @@ from klearning.worlds import SOURCES, WORLDS
 @as_json
 def agents(as_json: bool) -> None:
     """List the agents, with their papers and parameters (for -a NAME=VALUE)."""
-    show_list("agent", {name: (cls, cls.paper) for name, cls in AGENTS.items()}, as_json)
+    show_list("agent", {name: (cls, getattr(cls, "paper", "")) for name, cls in AGENTS.items()}, as_json)
 
 
 @click.command(cls=Command, short_help="List the worlds.", examples=["klearning worlds", "klearning worlds --json"])

@@ -6,11 +6,14 @@ from typing import Any
 
 from klearning.arrays import checks
 from klearning.beliefs.belief import Prior
-from klearning.beliefs.rewards import Beta, Gaussian
-from klearning.beliefs.transitions import Dirichlet
+from klearning.beliefs.rewards import FAMILIES
+from klearning.models.mdp import MDP
+from klearning.storage import codec
 
 DEEPEST = 10_000  # DeepSea of this depth has 50 million states
-PRIOR_OPTIONS = ("reward", "mean", "sd", "noise", "a", "b", "mass", "span", "stationary")
+TRANSITION_OPTIONS = tuple(name for names in codec.TRANSITIONS.values() for name in names)
+REWARD_OPTIONS = tuple(name for family in FAMILIES.values() for name in inspect.signature(family).parameters)
+PRIOR_OPTIONS = ("reward", *REWARD_OPTIONS, *TRANSITION_OPTIONS, "span", "stationary")
 
 
 def option_names(maker: Callable[..., Any]) -> list[str]:
@@ -28,17 +31,16 @@ def build(maker: Callable[..., Any], kind: str, options: Sequence[str]) -> Any:
         raise ValueError(f"{kind} options {', '.join(options)} do not fit: {error}") from None
 
 
-def build_prior(options: Sequence[str]) -> Prior:
+def build_prior(options: Sequence[str], world: MDP | None = None) -> Prior:
+    """A prior from NAME=VALUE options, for a world of ours where there is one."""
     given = dict(split_option("prior", option, PRIOR_OPTIONS) for option in options)
-    kinds: dict[str, Callable[..., Gaussian | Beta]] = {"gaussian": Gaussian, "beta": Beta}
-    kind = checks.choice("prior option reward", given.pop("reward", "gaussian"), kinds)
-    own = list(inspect.signature(kinds[kind]).parameters)
-    span = given.pop("span", None)
     stationary = checks.choice("prior option stationary", given.pop("stationary", "no"), ["yes", "no"]) == "yes"
-    transitions = Dirichlet(**{name: given.pop(name) for name in list(given) if name == "mass"})
-    for name in given:
-        checks.choice(f"option of a {kind} prior", name, own)
-    return Prior(kinds[kind](**given), transitions, span, stationary)
+    data: dict[str, Any] = {"span": given.pop("span", None), "stationary": stationary}
+    data["transitions"] = {name: given.pop(name) for name in TRANSITION_OPTIONS if name in given}
+    if "transitions" in data["transitions"]:
+        data["transitions"]["kind"] = "known"
+    data["reward"] = {"kind": given.pop("reward", "gaussian"), **given}
+    return codec.build_prior(codec.prior_data(data), world)
 
 
 def split_option(kind: str, option: str, names: Sequence[str]) -> tuple[str, Any]:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
+from klearning.cli.completing import as_json
 from klearning.cli.display import say, show_json
-from klearning.cli.names import as_json
 from klearning.cli.teaching import Command
 from klearning.experiments.store import Store
 

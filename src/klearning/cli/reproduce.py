@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from klearning.arrays import checks
+from klearning.cli.completing import Name, as_json
 from klearning.cli.display import progress, say, show_heading, show_json
-from klearning.cli.names import Name, as_json
 from klearning.cli.options import depth_list
 from klearning.cli.stores import run_sweep
 from klearning.cli.teaching import Command
-from klearning.experiments.batch import Batch, missing_batches, run_batches
+from klearning.experiments.batch import Batch, missing_batches
 from klearning.experiments.store import Store
+from klearning.experiments.sweep import run_batches
 
 if TYPE_CHECKING:
     from klearning.papers.publish import Publication  # papers are read only when one is run

@@ -7,15 +7,14 @@ from typing import Any
 import click
 import numpy as np
 
-from klearning.agents import AGENTS
 from klearning.arrays import checks
+from klearning.cli.completing import AGENT, WORLD, WORLD_OPTION, agent_options, as_json, prior_options
 from klearning.cli.display import progress, say, show_json, show_table
-from klearning.cli.names import AGENT, WORLD, WORLD_OPTION, agent_options, as_json, prior_options
+from klearning.cli.doors import find_agent, find_world
 from klearning.cli.options import build, build_prior, parse
 from klearning.cli.teaching import Command
 from klearning.trials.run import Runs
 from klearning.trials.run import run as simulate
-from klearning.worlds import WORLDS
 
 EXAMPLES = (
     "klearning run",
@@ -57,10 +56,11 @@ def run(
     """Let AGENT learn in WORLD, then show a table and draw its regret.
 
     Regret is exact: the value of every episode's policy below the optimum, not what the episode happened to collect.
+    WORLD and AGENT may be your own: file.py:Name, or module:Name.
     """
-    place = build(WORLDS[checks.choice("world", world, WORLDS)], "world", world_options)
-    learner = build(AGENTS[checks.choice("agent", agent, AGENTS)], "agent", agent_options)
-    prior = build_prior(prior_options)
+    place = build(find_world(world), "world", world_options)
+    learner = build(find_agent(agent), "agent", agent_options)
+    prior = build_prior(prior_options, place)
     chosen = parse(seeds)
     count = len(chosen) if isinstance(chosen, list) else checks.whole("seeds", chosen)
     if not no_figure:

@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from klearning.arrays import checks
+from klearning.cli.completing import Name, as_json
 from klearning.cli.display import progress, say, show_json
-from klearning.cli.names import as_json
 from klearning.cli.teaching import Command, Group
+from klearning.experiments.executors import EXECUTORS
 from klearning.experiments.spec import Spec, sweep_from_toml
 from klearning.experiments.store import Store
-from klearning.experiments.sweep import LocalExecutor, Result
+from klearning.experiments.sweep import Tally
 from klearning.experiments.sweep import sweep as sweep_specs
 
 
@@ -25,27 +26,38 @@ from klearning.experiments.sweep import sweep as sweep_specs
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--store", "store_path", default="out/store", show_default=True, type=click.Path(path_type=Path))
 @click.option("--timeout", default=float("inf"), help="seconds that one run may take")
-@click.option("--threads", type=int, help="default: all cores")
+@click.option("--threads", type=int, help="how many runs at a time; default: as many as there are cores")
+@click.option(
+    "--executor", default="threads", show_default=True, type=Name(lambda: EXECUTORS), metavar="NAME",
+    help="where runs are run: " + ", ".join(EXECUTORS),
+)  # fmt: skip
 @as_json
-def sweep(file: Path, store_path: Path, timeout: float, threads: int | None, as_json: bool) -> None:
+def sweep(file: Path, store_path: Path, timeout: float, threads: int | None, executor: str, as_json: bool) -> None:
     """Run every spec of a sweep FILE (TOML) that the store does not have.
 
     What was interrupted goes on where it was. Exit code 1 where a run failed; docs/howto/big_sweeps.md shows a FILE.
     """
     specs = sweep_from_toml(file)
-    result = run_sweep(specs, Store(store_path), timeout, threads)
+    result = run_sweep(specs, Store(store_path), timeout, threads, executor)
     if as_json:
         failed = [{**json.loads(outcome.spec.canonical), "error": outcome.error} for outcome in result.failed]
         show_json({"done": result.done, "skipped": result.skipped, "failed": failed})
     sys.exit(1 if result.failed else 0)
 
 
-def run_sweep(specs: list[Spec], store: Store, timeout: float = float("inf"), threads: int | None = None) -> Result:
+def run_sweep(
+    specs: list[Spec],
+    store: Store,
+    timeout: float = float("inf"),
+    threads: int | None = None,
+    executor: str = "threads",
+) -> Tally:
     """Run what is missing with a display of progress, and say on stderr how it went."""
     missing = len({spec.name for spec in specs if spec not in store})
-    executor = LocalExecutor(None if threads is None else checks.whole("threads", threads))
+    make = EXECUTORS[checks.choice("executor", executor, EXECUTORS)]
+    where = make(None if threads is None else checks.whole("threads", threads))
     with progress("runs", missing) as advance:
-        result = sweep_specs(specs, store, executor=executor, timeout=timeout, finished=lambda outcome: advance(1))
+        result = sweep_specs(specs, store, executor=where, timeout=timeout, finished=lambda outcome: advance(1))
     say(f"{result.done} runs done, {result.skipped} were there already, {len(result.failed)} failed", err=True)
     for outcome in result.failed:
         spec = outcome.spec

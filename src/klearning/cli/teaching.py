@@ -6,12 +6,15 @@ from typing import Any
 
 import click
 
+from klearning.cli.doors import import_option
+
 
 class Command(click.Command):
-    """A command with examples."""
+    """A command with examples, which takes `--import`."""
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.params.append(import_option())
         self.examples = tuple(examples)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

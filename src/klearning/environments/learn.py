@@ -12,7 +12,7 @@ from klearning.environments.callbacks import guarded
 from klearning.environments.learner import Learner
 from klearning.models.mdp import MDP, evaluate, optimal
 from klearning.models.tabular import read_horizon
-from klearning.trials.agent import Stepwise
+from klearning.trials.agent import Agent
 from klearning.trials.streams import whole_number
 
 
@@ -39,7 +39,7 @@ Callback = Callable[[Report], Any]
 
 
 def learn(
-    agent: Stepwise | Learner,
+    agent: Agent | Learner,
     env: gymnasium.Env[Any, Any],
     *,
     episodes: int = 1000,

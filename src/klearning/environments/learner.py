@@ -11,7 +11,6 @@ is learnt from.
 """
 
 import warnings
-from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Space
 
-from klearning.agents import AGENTS
 from klearning.arrays import checks
 from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.interrupts import uninterrupted
@@ -28,9 +26,17 @@ from klearning.arrays.types import Arrays, Floats
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode
 from klearning.environments.numbering import Numbering
-from klearning.storage.codec import prior_arrays, prior_from_json, prior_to_json, space_from_json, space_to_json
+from klearning.storage.codec import (
+    NotRegistered,
+    agent_data,
+    build_agent,
+    build_prior,
+    build_space,
+    prior_data,
+    space_data,
+)
 from klearning.storage.learner_file import read_archive, write_archive
-from klearning.trials.agent import Stepwise
+from klearning.trials.agent import LEARNS, Agent, check_methods
 from klearning.trials.streams import streams
 from klearning.trials.task import Streams, draw_action
 
@@ -54,7 +60,7 @@ class Learner:
 
     def __init__(
         self,
-        agent: Stepwise,
+        agent: Agent,
         observation_space: Space[Any],
         action_space: Space[Any],
         horizon: int,
@@ -63,16 +69,12 @@ class Learner:
         seed: int = 0,
         discover: bool = True,
     ) -> None:
-        if isinstance(agent, type):
-            raise ValueError(f"agent={agent!r} is a class: give an agent, {agent.__name__}()")
-        for method in ("plan", "update", "exploit"):
-            if not hasattr(agent, method):
-                raise ValueError(f"agent={agent!r} has no method {method!r}: it cannot learn step by step")
+        check_methods(agent, LEARNS)
         self.agent, self.horizon, self.seed = agent, checks.whole("horizon", horizon), checks.whole("seed", seed, 0)
         self.prior = Prior(stationary=True) if prior is None else prior
         self.observations = Numbering("observation", observation_space, discover)
         self.actions = Numbering("action", action_space, discover=False)
-        if self.observations.discovers and prior_arrays(self.prior):
+        if self.observations.discovers and self.prior.transitions.blocks:
             raise ValueError(
                 "discover=True with a prior of known transitions, or with a support: they need the number of states, "
                 "give discover=False or leave them out"
@@ -290,19 +292,19 @@ class Learner:
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file; `kl.load` goes on from there, bit for bit."""
-        if type(self.agent).__name__ not in AGENTS:
-            raise ValueError(f"agent={self.agent!r} is none of klearning's own: only those can be saved")
-        write_archive(Path(path), self._settings(), self._arrays())
+        arrays = self._arrays()
+        write_archive(Path(path), self._settings(arrays), arrays)
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self, beside: Arrays) -> dict[str, Any]:
+        """All that is no array; the arrays of the prior are put ``beside``."""
         return {
-            "agent": {"name": type(self.agent).__name__, **asdict(self.agent)},  # type: ignore[call-overload]
-            "observation_space": space_to_json(self.observations.space),
-            "action_space": space_to_json(self.actions.space),
+            "agent": agent_data(self.agent),
+            "observation_space": space_data(self.observations.space),
+            "action_space": space_data(self.actions.space),
             "discover": self.observations.discovers,
             "horizon": self.horizon,
             "seed": self.seed,
-            "prior": prior_to_json(self.prior),
+            "prior": prior_data(self.prior, beside),
             "episode": self.episode,
             "step": self.step,
             "over": bool(self.over),
@@ -322,7 +324,6 @@ class Learner:
             "rewards": self._rewards[:l],
             "uniforms": np.array(self._uniforms, np.float64),
             "observations": np.array(known, np.int64).reshape(len(known), len(self.observations.sizes)),
-            **prior_arrays(self.prior),
         }
 
     def _restore(self, settings: dict[str, Any], arrays: Arrays) -> None:
@@ -350,17 +351,18 @@ def load(path: str | Path) -> Learner:
     path = Path(path)
     settings, arrays = read_archive(path)
     try:
-        agent = dict(settings["agent"])
         learner = Learner(
-            AGENTS[checks.choice("agent", agent.pop("name"), AGENTS)](**agent),
-            space_from_json(settings["observation_space"]),
-            space_from_json(settings["action_space"]),
+            build_agent(settings["agent"]),
+            build_space(settings["observation_space"]),
+            build_space(settings["action_space"]),
             settings["horizon"],
-            prior=prior_from_json(settings["prior"], arrays),
+            prior=build_prior(settings["prior"], beside=arrays),
             seed=settings["seed"],
             discover=settings["discover"],
         )
         learner._restore(settings, arrays)
+    except NotRegistered as error:
+        raise ValueError(f"{path} cannot be read here: {error}") from None
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ValueError(f"{path} is not what this version of klearning writes: {error}") from None
     return learner

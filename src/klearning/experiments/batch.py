@@ -5,36 +5,36 @@
 
 A batch is a spec, run with seeds 0, 1, …; where the world is a random MDP, seed k also draws world k. So its run k is
 the run of `Batch.run_of(k)`, and its numbers are those that the store would hold of it.
+
+It is played in parts of some runs each. A part's checkpoint holds the numbers of its finished runs; when all parts are
+finished they become the batch.
 """
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from klearning.arrays import checks
-from klearning.arrays.compiled import announce_compilation
-from klearning.arrays.types import Floats
-from klearning.beliefs.belief import Belief, Prior
-from klearning.beliefs.transitions import Dirichlet, Known
-from klearning.experiments.spec import Spec, build_agent, build_prior, build_world
+from klearning.arrays.types import Arrays, Floats
+from klearning.beliefs.belief import Prior
+from klearning.experiments.checkpoints import CHECKPOINT_SECONDS, Watch, read_checkpoint, write_checkpoint
+from klearning.experiments.spec import Spec, build_agent, build_world, spec_from_json
 from klearning.experiments.store import Store, StoreError, provenance
-from klearning.models.mdp import MDP, optimal
+from klearning.models.mdp import MDP, optimal_value
+from klearning.storage import codec
 from klearning.storage.files import arrays_from_bytes, arrays_to_bytes, checksum, write_whole
 from klearning.trials import regret
-from klearning.trials.trial import new_task
+from klearning.trials.trial import Trial
 
 VERSION = 1
 TOLD = ("nothing", "support", "transitions")
-EPISODES_A_CALL = 500  # between two looks at whether to stop
-Arrays = dict[str, NDArray[Any]]
+PARTS = 16  # of a batch, about: enough for the cores of a machine
+FIRST_CHUNK = 500  # episodes: runs are short, and a call of a kernel is dear beside one
+PART_RUNS = (4, 64)  # fewest and most runs of a part
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +53,8 @@ class Batch:
     def __post_init__(self) -> None:
         checks.whole("seeds", self.seeds)
         checks.choice("told", self.told, TOLD)
+        if self.told != "nothing" and set(self.spec.prior["transitions"]) != {"kind", "mass"}:
+            raise ValueError(f"told={self.told!r}, but the spec's prior tells of transitions already: tell it once")
         if not self.points or self.points[-1] != self.spec.episodes or self.points[0] < 1:
             raise ValueError(f"points={self.points} must rise from 1 or more to episodes={self.spec.episodes}")
         if any(b <= a for a, b in zip(self.points, self.points[1:])):
@@ -70,17 +72,55 @@ class Batch:
 
     def run_of(self, seed: int) -> Spec:
         """Run ``seed`` of the batch as a spec of its own."""
-        world = {**self.spec.world, "seed": seed} if self.spec.world["name"] == "random_mdp" else self.spec.world
+        world = {**self.spec.world, "seed": seed} if codec.takes_prior(self.spec.world) else self.spec.world
         return replace(self.spec, world=world, seed=seed)
 
     def prior(self, world: MDP) -> Prior:
         """What the agent begins with."""
-        prior = build_prior(self.spec)
-        if self.told == "transitions":
-            return replace(prior, transitions=Known(world))
+        rows = self.spec.prior["transitions"]
         if self.told == "support":
-            return replace(prior, transitions=Dirichlet(self.spec.prior["transitions"]["mass"], support=world))
-        return prior
+            rows = {**rows, "support": codec.WORLD}
+        elif self.told == "transitions":
+            rows = {"kind": "known", "transitions": codec.WORLD}
+        return codec.build_prior({**self.spec.prior, "transitions": rows}, world)
+
+    @property
+    def runs_per_part(self) -> int:
+        """Always the same, so that a part that was begun before is found again."""
+        fewest, most = PART_RUNS
+        return min(max(-(-self.seeds // PARTS), fewest), most)
+
+    def parts(self) -> list["Part"]:
+        """All runs, some at a time."""
+        return [Part(self, first) for first in range(0, self.seeds, self.runs_per_part)]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some runs of a batch, from ``first`` on."""
+
+    batch: Batch
+    first: int
+
+    @property
+    def canonical(self) -> str:
+        return json.dumps({"batch": json.loads(self.batch.canonical), "first": self.first}, sort_keys=True)
+
+    @property
+    def name(self) -> str:
+        return f"{self.batch.name}.{self.first}"
+
+    @property
+    def seeds(self) -> range:
+        return range(self.first, min(self.first + self.batch.runs_per_part, self.batch.seeds))
+
+
+def part_from_json(text: str) -> Part:
+    """Read back what `Part.canonical` wrote."""
+    data = json.loads(text)
+    batch = data["batch"]
+    spec = spec_from_json(json.dumps(batch["spec"], sort_keys=True, separators=(",", ":")))
+    return Part(Batch(spec, batch["seeds"], tuple(batch["points"]), batch["told"]), data["first"])
 
 
 def geometric_points(episodes: int, a_decade: int = 10) -> tuple[int, ...]:
@@ -90,8 +130,8 @@ def geometric_points(episodes: int, a_decade: int = 10) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Batched:
-    """What came of a batch; arrays are (seeds,) or (seeds, points)."""
+class BatchRecord:
+    """A finished batch, as `Record` is a finished run; arrays are (seeds,) or (seeds, points)."""
 
     batch: Batch
     optimal: Floats  # E_ρ V* of the world of each seed
@@ -115,7 +155,7 @@ class Batched:
 
 
 def path_of(store: Store, batch: Batch) -> Path:
-    return store.path / "batches" / f"{batch.name}.json"
+    return store.batch(batch.name)
 
 
 def has(store: Store, batch: Batch) -> bool:
@@ -134,7 +174,7 @@ def put(store: Store, batch: Batch, arrays: Arrays) -> None:
         raise StoreError(f"cannot write to the store {store.path}: {error.strerror or error}") from None
 
 
-def get(store: Store, batch: Batch) -> Batched:
+def get(store: Store, batch: Batch) -> BatchRecord:
     """A finished batch; KeyError where there is none, ValueError where it is broken."""
     if not has(store, batch):
         raise KeyError(f"no batch {batch.name[:12]} in {store.path}")
@@ -147,25 +187,9 @@ def get(store: Store, batch: Batch) -> Batched:
             raise ValueError("its page is that of another batch")
         x = arrays_from_bytes(data)
         hit, solved, said, bound = x["first_hit"], x["solved"], x.get("said"), x.get("bound")
-        return Batched(batch, x["optimal"], x["regret"], hit, solved, said, bound)
+        return BatchRecord(batch, x["optimal"], x["regret"], hit, solved, said, bound)
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"batch {batch.name[:12]} in {store.path} is broken: {error}") from None
-
-
-def run_batches(
-    batches: Iterable[Batch],
-    store: Store,
-    *,
-    threads: int | None = None,
-    progress: Callable[[int], None] = lambda runs: None,
-) -> int:
-    """Run every batch that the store has not, or has broken; returns how many. ``progress`` is told of single runs."""
-    missing = missing_batches(batches, store)
-    if missing:
-        announce_compilation()
-    for batch in missing:
-        put(store, batch, play_batch(batch, threads or os.cpu_count() or 1, progress))
-    return len(missing)
 
 
 def missing_batches(batches: Iterable[Batch], store: Store) -> list[Batch]:
@@ -182,41 +206,75 @@ def missing_batches(batches: Iterable[Batch], store: Store) -> list[Batch]:
     return missing
 
 
-def play_batch(batch: Batch, threads: int, progress: Callable[[int], None] = lambda runs: None) -> Arrays:
-    """Every run of a batch; the arrays depend on the batch alone, not on the threads."""
-    stop: list[bool] = []
-    found: dict[int, Arrays] = {}
-    with ThreadPoolExecutor(threads) as pool:
-        futures = {pool.submit(_one, batch, seed, stop): seed for seed in range(batch.seeds)}
-        try:
-            for future in as_completed(futures):
-                found[futures[future]] = future.result()
-                progress(1)
-        except BaseException:
-            stop.append(True)
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-    runs = [found[seed] for seed in range(batch.seeds)]
+def play_part(
+    part: Part,
+    store: Store,
+    *,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    timeout: float = np.inf,
+    should_stop: Callable[[], bool] = lambda: False,
+    progress: Callable[[int], None] = lambda runs: None,
+) -> None:
+    """Play the runs of a part that its checkpoint does not have, until it has all."""
+    runs = finished_runs(part, store)
+    if runs:
+        progress(len(runs))
+
+    def save() -> None:
+        if runs:
+            write_checkpoint(store.checkpoint(part.name), part.name, _stacked(runs))
+
+    watch = Watch(save, checkpoint_seconds, timeout, should_stop)
+    for seed in part.seeds[len(runs) :]:
+        runs.append(_numbers(part.batch, seed, watch))
+        progress(1)
+    save()
+
+
+def finished_runs(part: Part, store: Store) -> list[Arrays]:
+    """The numbers of the runs that the part's checkpoint has; none where there is no sound one."""
+    path = store.checkpoint(part.name)
+    if not path.exists():
+        return []
+    try:
+        arrays = read_checkpoint(path, part.name)
+        count = min(len(arrays["optimal"]), len(part.seeds))
+        return [{name: x[i] for name, x in arrays.items()} for i in range(count)]
+    except (ValueError, KeyError, IndexError, TypeError):
+        path.unlink(missing_ok=True)
+        return []
+
+
+def put_parts(store: Store, batch: Batch) -> bool:
+    """Make a batch of its parts if all are finished; whether they are."""
+    runs = [run for part in batch.parts() for run in finished_runs(part, store)]
+    if len(runs) < batch.seeds:
+        return False
+    put(store, batch, _stacked(runs))
+    for part in batch.parts():
+        store.checkpoint(part.name).unlink(missing_ok=True)
+    return True
+
+
+def _stacked(runs: list[Arrays]) -> Arrays:
     return {name: np.stack([run[name] for run in runs]) for name in runs[0]}
 
 
-def _one(batch: Batch, seed: int, stop: list[bool]) -> Arrays:
+def _numbers(batch: Batch, seed: int, watch: Watch) -> Arrays:
+    """What is kept of one run."""
     spec = batch.run_of(seed)
-    world, agent, N = build_world(spec), build_agent(spec), spec.episodes
-    task = new_task(agent, world, N, seed, spec.evaluate_every)
-    memory = agent.begin(Belief.before(batch.prior(world), world))
-    for first in range(0, N, EPISODES_A_CALL):
-        if stop:
-            break
-        memory = agent.advance(memory, task, first, min(EPISODES_A_CALL, N - first))
-    at, best = np.array(batch.points) - 1, optimal(world).value
+    world, agent = build_world(spec), build_agent(spec)
+    trial = Trial(agent, world, batch.prior(world), seed, spec.episodes, spec.evaluate_every)
+    for _ in trial.chunks(size=FIRST_CHUNK):
+        watch.look(f"at run {seed} of {batch.seeds}")
+    log, at, best = trial.log, np.array(batch.points) - 1, optimal_value(world)
     kept: Arrays = {
         "optimal": np.asarray(best),
-        "regret": regret.cumulative_regret(best, task.log.values)[at],
-        "first_hit": regret.first_hit(task.log.hits),
-        "solved": regret.time_to_solve(task.log.hits),
+        "regret": regret.cumulative_regret(best, log.values)[at],
+        "first_hit": regret.first_hit(log.hits),
+        "solved": regret.time_to_solve(log.hits),
     }
     if "bound" in agent.diagnostics:
-        bound = task.log.diagnostics[agent.diagnostics.index("bound")]
+        bound = log.diagnostics[agent.diagnostics.index("bound")]
         kept |= {"said": np.cumsum(bound)[at], "bound": bound[at]}
     return kept

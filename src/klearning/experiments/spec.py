@@ -9,29 +9,25 @@ Every parameter is written out, defaults included: when a default changes, so do
 """
 
 import hashlib
-import inspect
 import itertools
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from klearning.agents import AGENTS
 from klearning.arrays import checks
-from klearning.beliefs.belief import Prior
-from klearning.beliefs.rewards import Beta, Gaussian
-from klearning.beliefs.transitions import Dirichlet
+from klearning.beliefs.belief import Belief, Prior
 from klearning.models.mdp import MDP
+from klearning.storage import codec
+from klearning.storage.codec import TRANSITIONS
 from klearning.trials.agent import Agent
-from klearning.worlds import WORLDS
 
 VERSION = 1
 STOPS = ("never", "solved")
-REWARDS: dict[str, Any] = {"gaussian": Gaussian, "beta": Beta}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +53,6 @@ class Spec:
     def name(self) -> str:
         return hashlib.sha256(self.canonical.encode()).hexdigest()
 
-    def with_seed(self, seed: int) -> "Spec":
-        return replace(self, seed=seed)
-
 
 def make_spec(
     world: Mapping[str, Any],
@@ -73,11 +66,15 @@ def make_spec(
     evaluate_every: int = 1,
     snapshots: Sequence[int] = (),
 ) -> Spec:
-    """A checked spec with every parameter written out. ``world`` and ``agent`` are {"name": …, parameter: value}."""
+    """A checked spec with every parameter written out.
+
+    ``world`` is {"name": …, parameter: value}; ``agent`` too, or an agent; ``prior`` is a `Prior`, or data of that form
+    (see `storage.codec`), in which a support or known transitions may be "world": the world's own.
+    """
     spec = Spec(
-        world=call_data("world", world, WORLDS, leave_out=("prior",)),
-        agent=call_data("agent", agent if isinstance(agent, Mapping) else agent_data(agent), AGENTS),
-        prior=prior_data(prior if prior is not None else Prior()),
+        world=codec.world_data(world),
+        agent=codec.agent_data(agent),
+        prior=codec.prior_data(prior if prior is not None else Prior()),
         episodes=checks.whole("episodes", episodes),
         seed=checks.whole("seed", seed, 0),
         protocol=_text("protocol", protocol),
@@ -85,65 +82,16 @@ def make_spec(
         evaluate_every=checks.whole("evaluate_every", evaluate_every),
         snapshots=_rising("snapshots", snapshots),
     )
-    build_world(spec)
-    build_agent(spec)
+    _try_out(spec)
     return spec
 
 
-def call_data(
-    kind: str, given: Mapping[str, Any], makers: Mapping[str, Any], leave_out: Sequence[str] = ()
-) -> dict[str, Any]:
-    """{"name": …} and every parameter of that maker, given or default; unknown ones are errors."""
-    if "name" not in _table(kind, given):
-        raise ValueError(f"{kind}={dict(given)!r} has no name: give one of " + ", ".join(map(repr, makers)))
-    name = checks.choice(kind, given["name"], makers)
-    known = {p.name: p.default for p in inspect.signature(makers[name]).parameters.values()}
-    known = {key: value for key, value in known.items() if key not in leave_out}
-    for key in given:
-        if key != "name":
-            checks.choice(f"{kind} parameter", key, known)
-    return {"name": name, **{key: _plain(given.get(key, default)) for key, default in known.items()}}
-
-
-def agent_data(agent: Agent) -> dict[str, Any]:
-    return {"name": type(agent).__name__, **asdict(agent)}  # type: ignore[call-overload]
-
-
-def prior_data(prior: Mapping[str, Any] | Prior) -> dict[str, Any]:
-    """A prior as data; what depends on a particular world (a support, known transitions) has no such form."""
-    if isinstance(prior, Prior):
-        if not isinstance(prior.transitions, Dirichlet) or prior.transitions.support is not None:
-            raise ValueError("transitions of a spec's prior must be Dirichlet(mass) without a support")
-        return {
-            "reward": {"kind": type(prior.reward).__name__.lower(), **asdict(prior.reward)},
-            "transitions": {"kind": "dirichlet", "mass": float(prior.transitions.mass)},
-            "span": _plain(prior.span),
-            **({"stationary": True} if prior.stationary else {}),  # left out if not: the names of older runs stay
-        }
-    for key in _table("prior", prior):
-        checks.choice("prior parameter", key, ["reward", "transitions", "span", "stationary"])
-    reward = dict(_table("prior reward", prior.get("reward", {})))
-    kind = REWARDS[checks.choice("prior reward kind", reward.pop("kind", "gaussian"), REWARDS)]
-    for key in reward:
-        checks.choice("prior reward parameter", key, inspect.signature(kind).parameters)
-    transitions = dict(_table("prior transitions", prior.get("transitions", {})))
-    checks.choice("prior transitions kind", transitions.pop("kind", "dirichlet"), ["dirichlet"])
-    for key in transitions:
-        checks.choice("prior transitions parameter", key, ["mass"])
-    return prior_data(Prior(kind(**reward), Dirichlet(**transitions), prior.get("span"), _flag(prior)))
-
-
-def _table(field: str, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ValueError(f"{field}={value!r} is no table: give its parameters by name")
-    return value
-
-
-def _flag(prior: Mapping[str, Any]) -> bool:
-    stationary = prior.get("stationary", False)
-    if not isinstance(stationary, bool):
-        raise ValueError(f"prior stationary={stationary!r} is neither true nor false: give one of them")
-    return stationary
+def _try_out(spec: Spec) -> None:
+    """Build all of it, so that what does not fit is an error now and not in the run."""
+    world = build_world(spec)
+    build_agent(spec)
+    if TRANSITIONS[spec.prior["transitions"]["kind"]][-1] in spec.prior["transitions"]:
+        Belief.before(build_prior(spec, world), world)
 
 
 def _text(field: str, value: Any) -> str:
@@ -162,31 +110,31 @@ def _rising(field: str, values: Any) -> tuple[int, ...]:
     return numbers
 
 
-def _plain(value: Any) -> Any:
-    """Lists for tuples and arrays, Python's numbers for NumPy's."""
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(v) for v in value]
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def build_prior(spec: Spec) -> Prior:
-    reward = dict(spec.prior["reward"])
-    kind = REWARDS[reward.pop("kind")]
-    rows = Dirichlet(mass=spec.prior["transitions"]["mass"])
-    return Prior(kind(**reward), rows, spec.prior["span"], spec.prior.get("stationary", False))
+def build_prior(spec: Spec, world: MDP | None = None) -> Prior:
+    """The agent's prior; ``world``, which it may be about, is built where it is not given."""
+    if world is None and codec.asks_for_world(spec.prior):
+        world = build_world(spec)
+    return codec.build_prior(spec.prior, world)
 
 
 def build_world(spec: Spec) -> MDP:
-    """The world; a random MDP is drawn from the spec's own prior."""
-    parameters = {key: value for key, value in spec.world.items() if key != "name"}
-    if spec.world["name"] == "random_mdp":
-        parameters["prior"] = build_prior(spec)
-    return WORLDS[spec.world["name"]](**parameters)
+    """The world; one that is drawn from a prior is drawn from the spec's own, with any next state possible."""
+    if not codec.takes_prior(spec.world):
+        return codec.build_world(spec.world)
+    prior = spec.prior
+    if codec.asks_for_world(prior):
+        rows = prior["transitions"]
+        if rows["kind"] == "known":
+            raise ValueError(
+                f'prior transitions="world", but {spec.world["name"]} is drawn from the prior: '
+                'give kind = "dirichlet" with support = "world", or lists'
+            )
+        prior = {**prior, "transitions": {key: value for key, value in rows.items() if key != "support"}}
+    return codec.build_world(spec.world, codec.build_prior(prior))
 
 
 def build_agent(spec: Spec) -> Agent:
-    agent: Agent = AGENTS[spec.agent["name"]](**{key: value for key, value in spec.agent.items() if key != "name"})
-    return agent
+    return codec.build_agent(spec.agent)
 
 
 def spec_from_json(text: str) -> Spec:
@@ -224,7 +172,7 @@ def sweep_from_toml(path: Path) -> list[Spec]:
         checks.choice(f"table of {path}", key, ["sweep"])
     tables = data.get("sweep", [])
     if not isinstance(tables, list):
-        raise ValueError(f"{path} has one table [sweep]: write [[sweep]], for there may be several")
+        raise ValueError(f"{path} has one table [sweep]: write [[sweep]], because there may be several")
     specs = [spec for table in tables for spec in _expand(table)]
     if not specs:
         raise ValueError(f"{path} has no [[sweep]] table: nothing to run")
@@ -251,6 +199,6 @@ def _expand(table: dict[str, Any]) -> Iterator[Spec]:
 
 def _grid(kind: str, entry: Any) -> Iterator[dict[str, Any]]:
     for one in entry if isinstance(entry, list) else [entry]:
-        values = [value if isinstance(value, list) else [value] for value in _table(kind, one).values()]
+        values = [value if isinstance(value, list) else [value] for value in codec.table(kind, one).values()]
         for choice in itertools.product(*values):
             yield dict(zip(one, choice, strict=True))

@@ -3,7 +3,7 @@
     store/runs/ab/abcdef…/spec.json     what was run, canonical
                           arrays.npz    what came of it
                           meta.json     checksum of the arrays, versions of the libraries
-    store/checkpoints/abcdef….npz       runs under way
+    store/checkpoints/abcdef….npz       runs and parts of batches under way
     store/batches/abcdef….npz, .json    many small runs in one file: see batch.py
     store/set-aside/                    what was found broken, never used
     store/index.sqlite                  for queries; rebuilt from the folders whenever it is missing
@@ -128,6 +128,9 @@ class Store:
     def checkpoint(self, name: str) -> Path:
         return self.path / "checkpoints" / f"{name}.npz"
 
+    def batch(self, name: str) -> Path:
+        return self.path / "batches" / f"{name}.json"
+
     def __contains__(self, spec: Spec) -> bool:
         return self.folder(spec.name).is_dir()
 
@@ -239,12 +242,16 @@ class Store:
         """Remove what nothing will use: abandoned writes, checkpoints of finished runs, what was set aside."""
         folders = [self.path / name for name in ("runs", "checkpoints", "batches")]
         leftovers = [path for folder in folders if folder.is_dir() for path in folder.iterdir() if is_abandoned(path)]
-        leftovers += [path for path in (self.path / "checkpoints").glob("*.npz") if self.folder(path.stem).is_dir()]
+        leftovers += [path for path in (self.path / "checkpoints").glob("*.npz") if self._is_done(path.stem)]
         shelf = self.path / "set-aside"
         leftovers += list(shelf.iterdir()) if shelf.is_dir() else []
         for path in leftovers:
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
         return [str(path.relative_to(self.path)) for path in leftovers]
+
+    def _is_done(self, name: str) -> bool:
+        """Whether a run, or the batch of which ``name`` is a part, is finished."""
+        return self.folder(name).is_dir() or self.batch(name.partition(".")[0]).is_file()
 
     def rows(self) -> list[dict[str, Any]]:
         """What is listed of every sound run, in order of protocol, world, agent and seed."""
@@ -326,13 +333,15 @@ def _check_arrays(spec: Spec, arrays: dict[str, NDArray[Any]]) -> None:
 
 def provenance(data: bytes) -> dict[str, Any]:
     """What is written beside an archive: its checksum, and the versions that made it."""
+    return {"arrays_sha256": checksum(data), "versions": versions()}
+
+
+def versions() -> dict[str, str]:
+    """What the last digits of a result may depend on."""
     return {
-        "arrays_sha256": checksum(data),
-        "versions": {
-            "klearning": __version__,
-            "numpy": np.__version__,
-            "numba": numba.__version__,
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-        },
+        "klearning": __version__,
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
     }

@@ -1,71 +1,32 @@
-"""Many runs: what the store has is skipped, the rest is handed to an executor; failures do not spread.
+"""Many runs: what the store has is skipped, the rest goes as jobs to an executor; failures do not spread."""
 
-An executor calls ``job(spec)`` for every spec, somewhere, some time, and yields outcomes as they come; a job looks
-now and then whether it is `stopping`. The local one uses threads, for the kernels hold no lock; a cluster's would call
-``execute(spec, Store(path))`` on its machines and needs to know nothing else.
-"""
-
-import os
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import NamedTuple, Protocol
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
+from typing import NamedTuple
 
 from klearning.arrays.compiled import announce_compilation
-from klearning.experiments.runner import Stopped, execute
+from klearning.experiments.batch import Batch, has, missing_batches, put_parts
+from klearning.experiments.checkpoints import CHECKPOINT_SECONDS
+from klearning.experiments.executors import Executor
+from klearning.experiments.executors.threads import LocalExecutor
+from klearning.experiments.jobs import Job, Outcome
 from klearning.experiments.spec import Spec
 from klearning.experiments.store import Store, StoreError
 
-
-class Outcome(NamedTuple):
-    """A run that ended: well where ``error`` is empty."""
-
-    spec: Spec
-    error: str
+__all__ = ["BatchFailed", "LocalExecutor", "Outcome", "Tally", "run_batches", "sweep"]
 
 
-class Executor(Protocol):
-    """Where runs are run."""
-
-    def run(self, job: Callable[[Spec], None], specs: Sequence[Spec]) -> Iterator[Outcome]:
-        """Do the job for every spec; yield each outcome when it is there."""
-
-    def stopping(self) -> bool:
-        """Whether jobs should write their checkpoints and end."""
-
-
-class LocalExecutor:
-    """Threads of this process."""
-
-    def __init__(self, workers: int | None = None) -> None:
-        self.workers = workers or os.cpu_count() or 1
-        self._stop = threading.Event()
-
-    def stopping(self) -> bool:
-        return self._stop.is_set()
-
-    def run(self, job: Callable[[Spec], None], specs: Sequence[Spec]) -> Iterator[Outcome]:
-        with ThreadPoolExecutor(self.workers) as pool:
-            futures = {pool.submit(job, spec): spec for spec in specs}
-            try:
-                for future in as_completed(futures):
-                    error = future.exception()
-                    if isinstance(error, StoreError):
-                        raise error  # a full disk is no fault of one run
-                    if not isinstance(error, Stopped):
-                        yield Outcome(futures[future], f"{type(error).__name__}: {error}" if error else "")
-            except BaseException:
-                self._stop.set()
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
-
-
-class Result(NamedTuple):
+class Tally(NamedTuple):
     """How a sweep went."""
 
     done: int
     skipped: int
     failed: list[Outcome]
+
+
+class BatchFailed(RuntimeError):
+    """A run of a batch failed; without it there is no batch."""
 
 
 def sweep(
@@ -74,37 +35,66 @@ def sweep(
     *,
     executor: Executor | None = None,
     timeout: float = float("inf"),
-    checkpoint_seconds: float = 10.0,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
     progress: Callable[[int], None] = lambda episodes: None,
     finished: Callable[[Outcome], None] = lambda outcome: None,
-) -> Result:
+) -> Tally:
     """Run every spec that the store does not have. ``progress`` is told of episodes, ``finished`` of runs.
 
     One run's failure, or its taking longer than ``timeout`` seconds, is reported and leaves the others alone. What is
     under way when the process ends goes on from its last checkpoint in the next sweep.
     """
-    wanted = list({spec.name: spec for spec in specs}.values())
-    missing = [spec for spec in wanted if spec not in store]
-    where = executor or LocalExecutor()
-    if missing:
-        announce_compilation()
-
-    def job(spec: Spec) -> None:
-        if spec not in store:  # another process may have finished it meanwhile
-            execute(
-                spec,
-                store,
-                checkpoint_seconds=checkpoint_seconds,
-                timeout=timeout,
-                should_stop=where.stopping,
-                progress=progress,
-            )
-
+    distinct = list({spec.name: spec for spec in specs}.values())
+    limit = None if timeout == float("inf") else timeout
+    path = str(store.path.absolute())
+    jobs = [Job("run", spec.canonical, path, limit, checkpoint_seconds) for spec in distinct if spec not in store]
     done, failed = 0, []
-    for outcome in where.run(job, missing):
-        finished(outcome)
-        if outcome.error:
-            failed.append(outcome)
-        else:
+    with closing(_outcomes(jobs, executor, progress)) as outcomes:
+        for outcome in outcomes:
+            finished(outcome)
+            if outcome.error:
+                failed.append(outcome)
+            else:
+                done += 1
+    return Tally(done, len(distinct) - len(jobs), failed)
+
+
+def run_batches(
+    batches: Iterable[Batch],
+    store: Store,
+    *,
+    threads: int | None = None,
+    executor: Executor | None = None,
+    progress: Callable[[int], None] = lambda runs: None,
+) -> int:
+    """Run every batch that the store has not, or has broken; returns how many. ``progress`` is told of single runs."""
+    missing, done = missing_batches(batches, store), 0
+    batch_of = {part.canonical: batch for batch in missing for part in batch.parts()}
+    left = Counter(batch.name for batch in batch_of.values())
+    jobs = [Job("part", work, str(store.path.absolute())) for work in batch_of]
+    with closing(_outcomes(jobs, executor or LocalExecutor(threads), progress)) as outcomes:
+        for outcome in outcomes:
+            batch = batch_of[outcome.job.work]
+            if outcome.error:
+                raise BatchFailed(f"batch {batch.name[:12]} of {batch.spec.agent['name']}: {outcome.error}")
+            left[batch.name] -= 1
+            if left[batch.name]:
+                continue
+            if not put_parts(store, batch) and not has(store, batch):
+                raise StoreError(f"parts of batch {batch.name[:12]} are gone from {store.path}: run it again")
             done += 1
-    return Result(done, len(wanted) - len(missing), failed)
+    return done
+
+
+def _outcomes(
+    jobs: list[Job], executor: Executor | None, progress: Callable[[int], None]
+) -> Generator[Outcome, None, None]:
+    """Of all jobs that were not stopped. That the store cannot be written ends them all: it is no fault of one."""
+    if jobs:
+        announce_compilation()
+        with closing((executor or LocalExecutor()).run(jobs, progress)) as outcomes:
+            for outcome in outcomes:
+                if outcome.end == "no store":
+                    raise StoreError(outcome.error)
+                if outcome.end != "stopped":
+                    yield outcome

@@ -1,10 +1,12 @@
 """One look for all figures, and one way to write them."""
 
-import os
+import io
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec
+
+from klearning.storage.files import write_whole
 
 # Okabe and Ito's colours, told apart by colour-blind readers
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
@@ -73,12 +75,10 @@ def new_grid(rows: int, columns: int, width: float, height: float) -> tuple[Any,
 
 def save(figure: Any, path: Path) -> None:
     """Write a PNG whole or not at all; the same figure gives the same bytes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", metadata={"Software": None}, dpi=STYLE["savefig.dpi"])
     try:
-        figure.savefig(unfinished, format="png", metadata={"Software": None}, dpi=STYLE["savefig.dpi"])
-        unfinished.replace(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, picture.getvalue())
     except OSError as error:
         raise OSError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        unfinished.unlink(missing_ok=True)

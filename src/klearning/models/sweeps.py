@@ -19,9 +19,11 @@ import numpy as np
 
 from klearning.arrays.compiled import index, kernel
 from klearning.arrays.rows import Rows
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 
 
+@marked(offsets=("layers", "table"))
 class Model(NamedTuple):
     """Rewards and transitions of an MDP, true or expected; axes (action, state)."""
 

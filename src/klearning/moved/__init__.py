@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 MOVED = {
-    "klearning.agents.planning": ("klearning.agents.value_iteration",),
+    "klearning.agents.planning": ("klearning.agents.value_iteration", "klearning.trials.agent"),
     "klearning.bellman": ("klearning.models.sweeps", "klearning.models.soft"),
     "klearning.compiled": ("klearning.arrays.compiled", "klearning.arrays.types"),
     "klearning.dm": ("klearning.environments.dm_env",),
@@ -19,6 +19,7 @@ MOVED = {
     "klearning.simulate": (
         "klearning.trials.task", "klearning.trials.agent", "klearning.trials.trial", "klearning.trials.run",
     ),
+    "klearning.theory.quadrature": ("klearning.beliefs.distributions",),
 }  # fmt: skip
 
 

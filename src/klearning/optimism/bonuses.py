@@ -1,9 +1,10 @@
 """The table of bonuses, and c(s,a): half the epistemic variance proxy of a state and action.
 
 A bonus is one row of `BONUSES`, a record of facts. What may be asked for, what the command line completes, what the
-schedule and the cone program refuse and the table of docs/reference/theory.md are all read from it; what is proved is decided in
-proof.py. A bonus is its array c: the sweep adds c/τ and knows nothing else. One that prices transitions has a sweep of
-its own besides, with a bound on the certainty equivalent of P·V in the place of P̄V (price.py).
+schedule and the cone program refuse and the table of docs/reference/theory.md are all read from it; what is proved is
+decided in proof.py. A bonus is its array c: the sweep adds c/τ and knows nothing else. One that prices
+transitions has a sweep of its own besides, with a bound on the certainty equivalent of P·V in the place of P̄V
+(price.py).
 """
 
 from collections.abc import Callable

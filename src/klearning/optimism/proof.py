@@ -5,9 +5,10 @@ V*_{l+1}. Then K_l(s,a) ≥ τ log E exp(Q*_l(s,a)/τ), hence f(τ) ≥ E_ρ V*_
 
     c(s,a) ≥ ½ [variance proxy of μ(s,a) + ρ_l² / (4 (α0 + n + 1))]
 
-where the second term is not needed if transitions are known, or if the sweep prices them (docs/evidence/better_bonus.md). A
-table that layers share makes them dependent, so that nothing is proved of a stationary prior with more than one layer.
-A stated span is a premise only where the belief bears it out: a Gaussian reward may be anything.
+where the second term is not needed if transitions are known, or if the sweep prices them
+(docs/evidence/better_bonus.md). A table that layers share makes them dependent, so that nothing is proved of a
+stationary prior with more than one layer. A stated span is a premise only where the belief bears it out: a Gaussian
+reward may be anything.
 """
 
 import numpy as np

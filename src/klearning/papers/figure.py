@@ -9,14 +9,14 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from klearning.agents import AGENTS
 from klearning.arrays.types import Floats
 from klearning.experiments.batch import Batch
-from klearning.experiments.spec import Spec, agent_data, call_data
+from klearning.experiments.spec import Spec
 from klearning.experiments.store import Store
 from klearning.experiments.summaries import StoreSummary
 from klearning.figures.markup import Html
 from klearning.papers.claims import Claim, Verdict
+from klearning.storage.codec import agent_data
 from klearning.trials.agent import Agent
 
 R = TypeVar("R")  # what a figure reads from the store
@@ -42,10 +42,7 @@ class Protocol:
 
 def by_data(contestants: Mapping[str, Agent]) -> dict[str, str]:
     """The name of an agent by its data, as specs have it."""
-    return {
-        json.dumps(call_data("agent", agent_data(agent), AGENTS), sort_keys=True): label
-        for label, agent in contestants.items()
-    }
+    return {json.dumps(agent_data(agent), sort_keys=True): label for label, agent in contestants.items()}
 
 
 class Reference(NamedTuple):

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from klearning.agents import AGENTS
-from klearning.experiments.spec import Spec, call_data, prior_data
+from klearning.experiments.spec import Spec
 from klearning.experiments.summaries import agent_key
 from klearning.papers import PAPERS
 from klearning.papers.figure import Protocol
-from klearning.worlds import WORLDS
+from klearning.registry import Origin
+from klearning.storage.codec import call_data, prior_data
 from klearning.worlds.stages import stage_of
 
 COLOURS = 16  # of the page; an agent's class has one, so that it looks the same in every figure
@@ -26,7 +27,7 @@ def protocol_of(name: str) -> Protocol | None:
 
 
 def agent_label(spec: Spec) -> str:
-    return paper_labels(spec.protocol).get(agent_key(spec)) or _call(spec.agent, AGENTS)
+    return paper_labels(spec.protocol).get(agent_key(spec)) or _call("agent", spec.agent)
 
 
 def agent_order(spec: Spec) -> tuple[Any, ...]:
@@ -56,7 +57,7 @@ def _rank(spec: Spec) -> int:
 def world_label(world: Mapping[str, Any], *free: str) -> str:
     """DeepSea of depth 20; anything else as it would be called. ``free`` are the parameters that vary."""
     rest = {key: value for key, value in world.items() if key not in free}
-    return stage_of(world["name"]).title(rest) or _call(rest, WORLDS)
+    return stage_of(world["name"]).title(rest) or _call("world", rest)
 
 
 def free_parameters(world: Mapping[str, Any]) -> list[str]:
@@ -80,19 +81,21 @@ def protocol_word(name: str) -> str:
 def prior_label(prior: Mapping[str, Any]) -> str:
     try:
         prior_data(prior)
-        reward, mass = dict(prior["reward"]), prior["transitions"]["mass"]
+        reward, rows = dict(prior["reward"]), prior["transitions"]
         kind = reward.pop("kind")
         shown = ", ".join(f"{key} {value:g}" for key, value in reward.items())
-        return f"{kind} rewards ({shown}), Dirichlet transitions of mass {mass:g}"
+        support = " over a known support" if "support" in rows else ""
+        known = "known transitions" if rows["kind"] == "known" else f"Dirichlet transitions of mass {rows['mass']:g}"
+        return f"{kind} rewards ({shown}), {known}{support}"
     except (ValueError, TypeError, KeyError):
         return json.dumps(prior, sort_keys=True)
 
 
-def _call(data: Mapping[str, Any], makers: Mapping[str, Any]) -> str:
+def _call(kind: str, data: Mapping[str, Any]) -> str:
     """name(parameter=value, …) without what is at its default."""
-    rest = {key: value for key, value in data.items() if key != "name"}
+    rest = {key: value for key, value in data.items() if key not in ("name", *Origin._fields)}
     try:
-        defaults = call_data("thing", {"name": data["name"]}, makers, leave_out=("prior",))
+        defaults = call_data(kind, {"name": data["name"]})
     except (ValueError, TypeError):
         defaults = {}
     given = ", ".join(f"{key}={value}" for key, value in rest.items() if key not in defaults or defaults[key] != value)

@@ -17,15 +17,12 @@ from typing import Any
 import numpy as np
 
 from klearning.arrays.types import Arrays
+from klearning.storage.codec import BESIDE
 from klearning.storage.files import EPOCH, arrays_to_bytes, write_whole
 from klearning.version import __version__
 
 FORMAT = "klearning learner"
-
-
-VERSION = 1
-
-
+VERSION = 2
 HEADER = "learner.json"
 
 
@@ -59,7 +56,23 @@ def read_archive(path: Path) -> tuple[dict[str, Any], Arrays]:
         )
     if header.pop("checksum", None) != _checksum(header, arrays):
         raise ValueError(f"{path} is damaged, its checksum is wrong: use another copy")
-    return header, arrays
+    try:
+        return _upgraded(header), arrays
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} is not what this version of klearning writes: {error!r}") from None
+
+
+def _upgraded(header: dict[str, Any]) -> dict[str, Any]:
+    """The header in its present form; version 1 had another one for priors."""
+    if header["version"] > 1:
+        return header
+    prior = header["prior"]
+    transitions = {"kind": "known", "transitions": BESIDE}
+    if prior["mass"] is not None:
+        transitions = {"kind": "dirichlet", "mass": prior["mass"], **({"support": BESIDE} if prior["blocks"] else {})}
+    reward = {**prior["reward"], "kind": prior["reward"]["kind"].lower()}
+    parts = {"reward": reward, "transitions": transitions, "span": prior["span"], "stationary": prior["stationary"]}
+    return {**header, "prior": parts}
 
 
 def _parse(path: Path, data: bytes) -> tuple[dict[str, Any], Arrays]:

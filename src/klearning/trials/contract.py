@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from klearning.arrays.trees import leaf_names, put_together_by_name, take_apart
+from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief, Prior
+from klearning.beliefs.posterior import Episode
 from klearning.beliefs.rewards import Beta
 from klearning.beliefs.transitions import Dirichlet
 from klearning.models.mdp import MDP
-from klearning.trials.agent import Agent
+from klearning.trials.agent import LEARNS, Agent, check_methods
 from klearning.trials.run import run
+from klearning.trials.task import Streams
 from klearning.trials.trial import new_task
 from klearning.worlds.bandit import bandit
 from klearning.worlds.deep_sea import deep_sea
@@ -40,12 +44,14 @@ WORLDS: dict[str, Callable[[], MDP]] = {
     "ends early": _ends_early,
 }
 
-
 UNCHANGING = ("stochastic", "ends early")  # with the step
 
 
 class BrokenContract(AssertionError):
-    """An agent does not do what `run` relies on."""
+    """An agent does not do what `run` or a `Learner` relies on."""
+
+
+Expect = Callable[[bool, str], None]
 
 
 def check_agent(agent: Agent, episodes: int = 30) -> None:
@@ -53,10 +59,18 @@ def check_agent(agent: Agent, episodes: int = 30) -> None:
 
     Worlds that do not change with the step are tried with a stationary prior too.
 
-    Checked: the policy is a table (A, S) of probabilities that sum to one over actions; values and
-    returns are finite; no policy does better than the optimum; the same seed gives the same bytes, whatever the
-    number of threads and however the episodes are cut into chunks; the belief it begins with is left as it was.
+    Checked: the policy is a table (A, S) of probabilities that sum to one over actions; values and returns are finite,
+    diagnostics are numbers; no policy does better than the optimum; the same seed gives the same bytes, whatever the
+    number of threads and however the episodes are cut into chunks; the belief it begins with is left as it was; its
+    memory can be taken apart, as it is for a file, and put together again.
+
+    Where it has `plan`, so that it can learn step by step: `advance` is plan, play and update; what it exploits is such
+    a table too; an episode that was cut short can be learnt from; it hears of where episodes begin.
     """
+    check_methods(agent)
+    learns = callable(getattr(agent, "plan", None))
+    if learns:
+        check_methods(agent, LEARNS)
     for name, make in WORLDS.items():
         world = make()
 
@@ -65,8 +79,16 @@ def check_agent(agent: Agent, episodes: int = 30) -> None:
                 raise BrokenContract(f"{agent} in the world {where!r}: {what}")
 
         for prior in _priors(name, world):
-            _check_policy(agent, world, prior, episodes, expect)
-            _check_runs(agent, world, prior, episodes, expect)
+            belief = Belief.before(prior, world)
+            try:
+                _check_policy(agent, world, belief, episodes, expect)
+                if learns:
+                    _check_steps(agent, world, belief, episodes, expect)
+                _check_runs(agent, world, prior, episodes, expect)
+            except BrokenContract:
+                raise
+            except Exception as error:
+                raise BrokenContract(f"{agent} in the world {name!r}: {type(error).__name__}: {error}") from error
 
 
 def _priors(name: str, world: MDP) -> list[Prior]:
@@ -74,24 +96,62 @@ def _priors(name: str, world: MDP) -> list[Prior]:
     return [prior, replace(prior, stationary=True)] if name in UNCHANGING else [prior]
 
 
-def _check_policy(agent: Agent, world: MDP, prior: Prior, episodes: int, expect: Callable[..., None]) -> None:
-    belief = Belief.before(prior, world)
-    known = belief.visits.copy()
+def _check_policy(agent: Agent, world: MDP, belief: Belief, episodes: int, expect: Expect) -> None:
+    visits = belief.visits.copy()
     task, memory = new_task(agent, world, episodes, 0), agent.begin(belief)
     for t in range(episodes):
         memory = agent.advance(memory, task, t, 1)
         expect(hasattr(memory, "policy"), "its memory has no field `policy`")
-        policy = memory.policy
-        expect(policy.shape == world.reward.shape, f"policy has shape {policy.shape}, not {world.reward.shape}")
-        expect(bool((policy >= 0).all()), "policy has negative probabilities")
-        expect(bool(np.allclose(policy.sum(axis=0), 1.0, atol=ROUNDING)), "policy does not sum to one over actions")
-    expect(same(belief.visits, known), "it changed the belief that it began with")
+        _check_table("policy", memory.policy, world, expect)
+        values = agent.values(memory)
+        expect(np.shape(values) == (world.states,), f"values has shape {np.shape(values)}, not {(world.states,)}")
+        expect(bool(np.isfinite(values).all()), "values are not finite")
+        if t == episodes // 2:
+            memory = _put_together_again(agent.begin(belief), memory, expect)
+    expect(same(belief.visits, visits), "it changed the belief that it began with")
     whole = new_task(agent, world, episodes, 0)
     agent.advance(agent.begin(belief), whole, 0, episodes)
-    expect(same(task.log.returns, whole.log.returns), "chunks of episodes change what happens")
+    expect(same(task.log.returns, whole.log.returns), "chunks of episodes, or pauses, change what happens")
+    expect(not np.isnan(whole.log.diagnostics).any(), f"diagnostics {agent.diagnostics} are not all numbers")
 
 
-def _check_runs(agent: Agent, world: MDP, prior: Prior, episodes: int, expect: Callable[..., None]) -> None:
+def _check_table(name: str, table: Floats, world: MDP, expect: Expect) -> None:
+    expect(np.shape(table) == world.reward.shape, f"{name} has shape {np.shape(table)}, not {world.reward.shape}")
+    expect(bool((table >= 0).all()), f"{name} has negative probabilities")
+    expect(bool(np.allclose(table.sum(axis=0), 1.0, atol=ROUNDING)), f"{name} does not sum to one over actions")
+
+
+def _put_together_again(fresh: Any, memory: Any, expect: Expect) -> Any:
+    """The memory as it comes back from a file, where `fresh` is one to begin with."""
+    leaves = {name: np.array(leaf) for name, leaf in zip(leaf_names(memory), take_apart(memory), strict=True)}
+    for name, leaf in leaves.items():
+        expect(leaf.dtype.kind in "biuf", f"{name} cannot be saved: give arrays, numbers, or NamedTuples of them")
+    return put_together_by_name(fresh, leaves)
+
+
+def _check_steps(agent: Agent, world: MDP, belief: Belief, episodes: int, expect: Expect) -> None:
+    """Plan, play and update, as the default `advance` does, and then what no world of ours asks for."""
+    whole, task = (new_task(agent, world, episodes, 0) for _ in range(2))
+    agent.advance(agent.begin(belief), whole, 0, episodes)
+    memory = Agent.advance(agent, agent.begin(belief), task, 0, episodes)
+    expect(same(task.log.returns, whole.log.returns), "`advance` is not plan, play and update")
+    expect(same(task.log.diagnostics, whole.log.diagnostics), "`advance` and `plan` do not give the same diagnostics")
+    _check_table("exploit", agent.exploit(memory), world, expect)
+    states, actions, rewards = task.episode
+    seen = min(2, world.horizon)
+    memory = agent.update(memory, Episode(states[:seen].copy(), actions[:1].copy(), rewards[:1].copy()), episodes)
+    if hasattr(agent, "set_start"):
+        even = np.full(world.widths[0], 1.0 / world.widths[0])
+        agent.set_start(memory, even)
+        posterior = agent.posterior(memory)
+        if posterior is not None:
+            expect(same(posterior.model.initial, even), "set_start does not reach its posterior")
+    log = np.zeros(len(agent.diagnostics))
+    memory = agent.plan(memory, Streams(task.reward_stream, task.row_stream), episodes + 1, log)
+    _check_table("policy after an episode that was cut short", memory.policy, world, expect)
+
+
+def _check_runs(agent: Agent, world: MDP, prior: Prior, episodes: int, expect: Expect) -> None:
     one, two = (run(agent, world, prior=prior, episodes=episodes, seeds=3, threads=k) for k in (1, 2))
     expect(same(one.returns, two.returns) and same(one.values, two.values), "threads change what happens")
     expect(bool(np.isfinite(one.values).all() and np.isfinite(one.returns).all()), "values or returns are not finite")

@@ -1,10 +1,7 @@
 """`run`: an agent in a world, once for every seed."""
 
-import os
-import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +9,13 @@ import numpy as np
 from klearning.arrays import checks
 from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.types import Flags, Floats
-from klearning.beliefs.belief import Belief, Prior
-from klearning.models.mdp import MDP, optimal
+from klearning.beliefs.belief import Prior
+from klearning.models.mdp import MDP, optimal_value
 from klearning.trials import regret
-from klearning.trials.agent import Agent
-from klearning.trials.task import CHUNK_SECONDS, Log
-from klearning.trials.trial import new_task
+from klearning.trials.agent import Agent, check_methods
+from klearning.trials.task import Log
+from klearning.trials.threads import on_threads
+from klearning.trials.trial import Trial
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,42 +67,30 @@ def run(
     every ``evaluate_every`` episodes and carried over in between. ``progress`` is called from time to
     time with the number of episodes just finished.
     """
+    check_methods(agent)
     if not isinstance(world, MDP):
         raise ValueError(f"world={world!r} is not an MDP: give one, for example deep_sea(10)")
     episodes = checks.whole("episodes", episodes)
     numbers = _seed_list(seeds)
     every = checks.whole("evaluate_every", evaluate_every)
-    workers = checks.whole("threads", threads if threads is not None else os.cpu_count() or 1)
+    workers = checks.whole("threads", threads) if threads is not None else None
     knows = prior if prior is not None else Prior()
-    belief = Belief.before(knows, world)
     announce_compilation()
-    best = optimal(world).value
-    agent.advance(agent.begin(belief), new_task(agent, world, 1, numbers[0]), 0, 1)  # compiles, once, before the clock
-    stop = threading.Event()
+    best = optimal_value(world)
+    Trial(agent, world, knows, numbers[0], 1).advance(1)  # compiles, once, before the clock
     began = time.perf_counter()
 
-    def one(seed: int) -> Log:
-        task = new_task(agent, world, episodes, seed, every)
-        memory, done, count = agent.begin(belief), 0, 1
-        while done < episodes and not stop.is_set():
-            count = min(count, episodes - done)
-            start = time.perf_counter()
-            memory = agent.advance(memory, task, done, count)
-            done += count
+    def play(seed: int, should_stop: Callable[[], bool]) -> Log:
+        trial = Trial(agent, world, knows, seed, episodes, every)
+        for count in trial.chunks():
             if progress is not None:
                 progress(count)
-            if time.perf_counter() - start < CHUNK_SECONDS / 2:
-                count *= 2
-        return task.log
+            if should_stop():
+                break
+        return trial.log
 
-    with ThreadPoolExecutor(min(workers, len(numbers))) as pool:
-        futures = [pool.submit(one, seed) for seed in numbers]
-        try:
-            logs = [future.result() for future in futures]
-        except BaseException:
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+    log_of = dict(on_threads(play, numbers, workers))
+    logs = [log_of[seed] for seed in numbers]
     talk = np.stack([log.diagnostics for log in logs], axis=1)
     return Runs(
         agent=agent,

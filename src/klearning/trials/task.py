@@ -15,8 +15,6 @@ from klearning.arrays.types import Flags, Floats
 from klearning.beliefs.posterior import Episode
 from klearning.models.sweeps import Model, policy_sweep
 
-CHUNK_SECONDS = 0.1  # about how long a kernel runs before Python may show progress or stop
-
 
 class World(NamedTuple):
     """An MDP as `play` reads it."""
@@ -40,7 +38,7 @@ class Log(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A world, the buffers an episode needs, and the streams of randomness, one a use."""
+    """A world, the buffers an episode needs, and the streams of randomness, one per use."""
 
     world: World
     log: Log

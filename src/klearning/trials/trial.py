@@ -1,12 +1,102 @@
-"""One run of an agent in a world: fresh buffers, log and streams."""
+"""One run of an agent in a world, which may be left after any episode and gone on with, to the same bytes.
+
+`run`, sweeps and batches all play a `Trial`, chunk by chunk; what differs is what they do between two chunks.
+"""
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
+from klearning.arrays.trees import leaf_names, put_together_by_name, take_apart
+from klearning.arrays.types import Arrays
+from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode
 from klearning.models.mdp import MDP
 from klearning.trials.agent import Agent
 from klearning.trials.streams import streams
 from klearning.trials.task import Log, Task, World
+
+CHUNK_SECONDS = 0.1  # about how long a kernel runs before Python may show progress or stop
+
+
+class Trial:
+    """An agent that begins with a prior, in a world, with a seed: results depend on nothing else."""
+
+    def __init__(
+        self, agent: Agent, world: MDP, prior: Prior, seed: int, episodes: int, evaluate_every: int = 1
+    ) -> None:
+        belief = Belief.before(prior, world)
+        self.agent, self.world, self.episodes = agent, world, episodes
+        self.task = new_task(agent, world, episodes, seed, evaluate_every)
+        self.memory = agent.begin(belief)
+        self.played = 0  # episodes
+
+    @property
+    def done(self) -> bool:
+        return self.played == self.episodes
+
+    @property
+    def log(self) -> Log:
+        return self.task.log
+
+    def advance(self, count: int) -> None:
+        """Play so many more episodes."""
+        self.memory = self.agent.advance(self.memory, self.task, self.played, count)
+        self.played += count
+
+    def chunks(self, stops: Iterable[int] = (), size: int = 1) -> Iterator[int]:
+        """Play to the end; after every chunk its number of episodes is yielded, and the caller may look, or leave.
+
+        Chunks double from ``size`` episodes until they take about `CHUNK_SECONDS`; one ends at each of ``stops``.
+        """
+        for stop in sorted({min(t, self.episodes) for t in (*stops, self.episodes)}):
+            while self.played < stop:
+                count, began = min(size, stop - self.played), time.perf_counter()
+                self.advance(count)
+                if count == size and time.perf_counter() - began < CHUNK_SECONDS / 2:
+                    size *= 2
+                yield count
+
+    def state(self) -> Arrays:
+        """All that is needed to go on: the agent's memory by the names of its parts, the log, the random streams."""
+        memory = dict(zip(leaf_names(self.memory), take_apart(self.memory), strict=True))
+        states = json.dumps([stream.bit_generator.state for stream in self._streams()])
+        arrays = memory | self._log_until(self.played) | {"streams": np.frombuffer(states.encode(), np.uint8)}
+        return {name: x.copy() for name, x in arrays.items()}
+
+    def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        """Take up the state of a trial like this one; ValueError where it is another's, which leaves this one unfit."""
+        try:
+            memory = put_together_by_name(self.memory, {name: x.copy() for name, x in arrays.items()})
+            played = len(arrays["log.values"])
+            for name, part in self._log_until(played).items():
+                if (arrays[name].shape, arrays[name].dtype) != (part.shape, part.dtype):
+                    raise ValueError(
+                        f"{name} is {arrays[name].dtype} {arrays[name].shape}, not {part.dtype} {part.shape}"
+                    )
+                part[...] = arrays[name]
+            for stream, state in zip(self._streams(), json.loads(arrays["streams"].tobytes()), strict=True):
+                stream.bit_generator.state = state
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise ValueError(f"this is not the state of such a trial: {error}") from None
+        self.memory, self.played = memory, played
+
+    def _log_until(self, t: int) -> Arrays:
+        log = self.log
+        return {
+            "log.values": log.values[:t],
+            "log.returns": log.returns[:t],
+            "log.hits": log.hits[:t],
+            "log.visits": log.visits,
+            "log.diagnostics": log.diagnostics[:, :t],
+        }
+
+    def _streams(self) -> tuple[np.random.Generator, ...]:
+        task = self.task
+        return task.world_stream, task.action_stream, task.reward_stream, task.row_stream
 
 
 def new_task(agent: Agent, world: MDP, episodes: int, seed: int, every: int = 1) -> Task:

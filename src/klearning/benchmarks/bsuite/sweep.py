@@ -20,7 +20,7 @@ from klearning.benchmarks.bsuite.scores import bandit_score, deep_sea_score, dee
 from klearning.benchmarks.bsuite.worlds import BANDIT_SWEEP, DEEP_SEA_STOCHASTIC_SWEEP, DEEP_SEA_SWEEP, EPISODES
 from klearning.environments.learn import Report, learn
 from klearning.environments.world_env import WorldEnv
-from klearning.trials.agent import Stepwise
+from klearning.trials.agent import Agent
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ EXPERIMENTS = {
 }
 
 
-def run_setting(name: str, setting: dict[str, int], agent: Stepwise, episodes: int = EPISODES, seed: int = 0) -> Result:
+def run_setting(name: str, setting: dict[str, int], agent: Agent, episodes: int = EPISODES, seed: int = 0) -> Result:
     """An agent learns in one setting; what bsuite would have logged."""
     experiment = EXPERIMENTS[checks.choice("experiment", name, EXPERIMENTS)]
     env, totals = experiment.make(**setting), np.zeros(checks.whole("episodes", episodes))

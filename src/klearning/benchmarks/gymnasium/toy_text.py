@@ -11,20 +11,18 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from klearning.agents import (
-    BEB,
-    BOLT,
-    PSRL,
-    RLSVI,
-    UCBVI,
-    UCFH,
-    UCRL2,
-    KLearning,
-    OptimisticQLearning,
-    QLearning,
-    Random,
-    SoftQLearning,
-)
+from klearning.agents.baselines import Random
+from klearning.agents.beb import BEB
+from klearning.agents.bolt import BOLT
+from klearning.agents.k_learning import KLearning
+from klearning.agents.optimistic_q_learning import OptimisticQLearning
+from klearning.agents.psrl import PSRL
+from klearning.agents.q_learning import QLearning
+from klearning.agents.rlsvi import RLSVI
+from klearning.agents.soft_q_learning import SoftQLearning
+from klearning.agents.ucbvi import UCBVI
+from klearning.agents.ucfh import UCFH
+from klearning.agents.ucrl2 import UCRL2
 from klearning.arrays import checks
 from klearning.beliefs.belief import Prior
 from klearning.beliefs.rewards import Gaussian
@@ -35,7 +33,7 @@ from klearning.environments.learn import learn
 from klearning.environments.learner import Learner
 from klearning.models.mdp import MDP, optimal
 from klearning.models.sweeps import policy_sweep
-from klearning.trials.agent import Stepwise
+from klearning.trials.agent import Agent
 
 SHARE = 0.95  # of the optimal return; where that is negative, 5% of its size below it
 
@@ -73,7 +71,7 @@ PROBLEMS = {
 }
 
 
-AGENTS: dict[str, Callable[[], Stepwise]] = {
+AGENTS: dict[str, Callable[[], Agent]] = {
     "K-learning": lambda: KLearning(tolerance=1e-3),
     "PSRL": PSRL,
     "RLSVI": RLSVI,
@@ -119,7 +117,7 @@ def tune_textbook(problem: Problem, seeds: int = 3) -> list[tuple[float, textboo
     return textbook.tune(outcomes, mdp, wanted, problem.most, problem.every, seeds)
 
 
-def episodes_needed(problem: Problem, agent: Stepwise, seed: int = 0, most: int | None = None) -> Outcome:
+def episodes_needed(problem: Problem, agent: Agent, seed: int = 0, most: int | None = None) -> Outcome:
     """Let an agent learn until what it would deploy is worth 95% of the optimum."""
     env, mdp = problem.make(), problem.model()
     best = optimal(mdp).value

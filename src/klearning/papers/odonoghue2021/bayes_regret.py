@@ -10,21 +10,19 @@ from typing import Any, Self
 
 import numpy as np
 
-from klearning.agents import (
-    BEB,
-    BOLT,
-    PSRL,
-    RLSVI,
-    UCBVI,
-    UCFH,
-    UCRL2,
-    KLearning,
-    OptimisticQLearning,
-    QLearning,
-    SoftQLearning,
-)
+from klearning.agents.beb import BEB
+from klearning.agents.bolt import BOLT
+from klearning.agents.k_learning import KLearning
+from klearning.agents.optimistic_q_learning import OptimisticQLearning
+from klearning.agents.psrl import PSRL
+from klearning.agents.q_learning import QLearning
+from klearning.agents.rlsvi import RLSVI
+from klearning.agents.soft_q_learning import SoftQLearning
+from klearning.agents.ucbvi import UCBVI
+from klearning.agents.ucfh import UCFH
+from klearning.agents.ucrl2 import UCRL2
 from klearning.arrays.types import Floats
-from klearning.experiments.spec import Spec, make_spec, prior_data
+from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.statistics import FEWEST, holm, mean_interval, paired_difference
 from klearning.experiments.store import Store
 from klearning.experiments.summaries import StoreSummary
@@ -32,6 +30,7 @@ from klearning.figures.canvas import new_figure, series, styled
 from klearning.papers.claims import Claim, Verdict
 from klearning.papers.figure import Figure, Reference
 from klearning.papers.odonoghue2021.study import NOISE, PRIOR, THOMPSON, Size
+from klearning.storage.codec import prior_data
 from klearning.theory import lower_bound, regret_bound
 from klearning.trials.agent import Agent
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from klearning.arrays.types import Floats
-from klearning.experiments.spec import Spec, call_data, make_spec, prior_data
+from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.statistics import FEWEST, median_interval, median_time
 from klearning.experiments.store import Store
 from klearning.experiments.summaries import RunSummary, StoreSummary, agent_key
@@ -24,7 +24,7 @@ from klearning.papers.odonoghue2021.protocols import (
     THOMPSON,
     DeepSeaProtocol,
 )
-from klearning.worlds import WORLDS
+from klearning.storage.codec import prior_data, world_data
 
 CAP, QUICK_CAP = 100_000, 3000
 EVALUATE_EVERY = 1000
@@ -113,7 +113,7 @@ def _is_of(spec: Spec, protocol: DeepSeaProtocol) -> bool:
         and agent_key(spec) in protocol.labels
         and world["name"] == "deep_sea"
         and "depth" in world
-        and world == call_data("world", protocol.world_data(world["depth"]), WORLDS)
+        and world == world_data(protocol.world_data(world["depth"]))
     )
 
 

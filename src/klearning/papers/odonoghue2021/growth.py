@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.types import Floats
-from klearning.experiments.batch import Batched
+from klearning.experiments.batch import BatchRecord
 from klearning.experiments.statistics import Interval
 from klearning.papers.odonoghue2021.study import GRID, LONG, NOISE, Results, Size, contestants
 from klearning.theory import regret_bound
@@ -31,14 +31,14 @@ def growth(results: Results) -> dict[str, dict[str, Growth]]:
     return exponents
 
 
-def growth_in_time(runs: Batched) -> Growth:
+def growth_in_time(runs: BatchRecord) -> Growth:
     late = runs.points >= runs.points[-1] / 10
     L, S, A = (runs.batch.spec.world[key] for key in ("horizon", "states", "actions"))
     bound = regret_bound(Size(L, S, A).totals, runs.points[late], NOISE)
     return fit(runs.points[late], runs.regret[:, late], bound)
 
 
-def growth_in_size(letter: str, line: Sequence[Size], runs: Sequence[Batched]) -> Growth:
+def growth_in_size(letter: str, line: Sequence[Size], runs: Sequence[BatchRecord]) -> Growth:
     bound = np.array([regret_bound(size.totals, f.points[-1], NOISE) for size, f in zip(line, runs)])
     last = np.stack([f.regret[:, -1] for f in runs], axis=1)
     return fit(np.array([getattr(size, letter) for size in line], float), last, bound)

@@ -9,11 +9,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from klearning.agents import KLearning
+from klearning.agents.k_learning import KLearning
 from klearning.arrays.types import Floats
 from klearning.beliefs.rewards import Gaussian
 from klearning.beliefs.transitions import Dirichlet
-from klearning.experiments.batch import Batch, Batched, get
+from klearning.experiments.batch import Batch, BatchRecord, get
 from klearning.experiments.statistics import mean_interval, median_time
 from klearning.experiments.store import Store
 from klearning.optimism.bonuses import BONUSES
@@ -37,7 +37,7 @@ Key = tuple[str, str, str]  # bonus, what is known, case
 
 
 @dataclass(frozen=True, eq=False)
-class Knowledge(Figure[dict[Key, Batched]]):
+class Knowledge(Figure[dict[Key, BatchRecord]]):
     """A table, no picture."""
 
     name: str = "knowledge"
@@ -54,10 +54,10 @@ class Knowledge(Figure[dict[Key, Batched]]):
             if can_be_known(CASES[name], known)
         }
 
-    def read(self, store: Store) -> dict[Key, Batched]:
+    def read(self, store: Store) -> dict[Key, BatchRecord]:
         return {key: get(store, one) for key, one in self.batches().items()}
 
-    def table(self, results: dict[Key, Batched]) -> str:
+    def table(self, results: dict[Key, BatchRecord]) -> str:
         """First hit / solved on DeepSea, medians, – where most seeds never do; regret on RiverSwim."""
         cells = {key: _cell(results[key]) if key in results else "" for key in keys()}
         rows = [
@@ -97,7 +97,7 @@ def batch(case: Case, bonus: str, known: str, seeds: int = SEEDS) -> Batch:
     return case.batch(KLearning(bonus=bonus), prior, "knowledge", seeds, told)
 
 
-def _cell(results: Batched) -> str:
+def _cell(results: BatchRecord) -> str:
     if results.batch.spec.world["name"] == "deep_sea":
         return " / ".join(_time(times) for times in (results.first_hit, results.solved))
     mean = mean_interval(results.regret[:, -1])

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from klearning.agents import PSRL, KLearning
+from klearning.agents.k_learning import KLearning
+from klearning.agents.psrl import PSRL
 from klearning.arrays.types import Floats
 from klearning.beliefs.transitions import Dirichlet
 from klearning.experiments.batch import TOLD, Batch, get

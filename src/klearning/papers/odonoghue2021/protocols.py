@@ -8,19 +8,17 @@ its figures came true at depth 50. Neither is known to be the author's.
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from klearning.agents import (
-    BEB,
-    BOLT,
-    PSRL,
-    RLSVI,
-    UCBVI,
-    UCFH,
-    UCRL2,
-    KLearning,
-    OptimisticQLearning,
-    QLearning,
-    SoftQLearning,
-)
+from klearning.agents.beb import BEB
+from klearning.agents.bolt import BOLT
+from klearning.agents.k_learning import KLearning
+from klearning.agents.optimistic_q_learning import OptimisticQLearning
+from klearning.agents.psrl import PSRL
+from klearning.agents.q_learning import QLearning
+from klearning.agents.rlsvi import RLSVI
+from klearning.agents.soft_q_learning import SoftQLearning
+from klearning.agents.ucbvi import UCBVI
+from klearning.agents.ucfh import UCFH
+from klearning.agents.ucrl2 import UCRL2
 from klearning.beliefs.belief import Prior
 from klearning.beliefs.rewards import Gaussian
 from klearning.beliefs.transitions import Dirichlet

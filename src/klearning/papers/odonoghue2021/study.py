@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.agents import PSRL, KLearning
+from klearning.agents.k_learning import KLearning
+from klearning.agents.psrl import PSRL
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Prior
 from klearning.beliefs.rewards import Beta
 from klearning.beliefs.transitions import Dirichlet
-from klearning.experiments.batch import Batch, Batched, geometric_points
+from klearning.experiments.batch import Batch, BatchRecord, geometric_points
 from klearning.experiments.spec import make_spec
 from klearning.papers.claims import Claim
 from klearning.theory import regret_bound
@@ -73,7 +74,7 @@ def batch(size: Size, agent: Agent, worlds: int, episodes: int) -> Batch:
     return Batch(spec, worlds, geometric_points(episodes))
 
 
-Results = dict[Size, dict[str, Batched]]
+Results = dict[Size, dict[str, BatchRecord]]
 
 
 def never_crossed(results: Results, names: Sequence[str]) -> dict[str, float]:
@@ -82,7 +83,7 @@ def never_crossed(results: Results, names: Sequence[str]) -> dict[str, float]:
             for name in names}  # fmt: skip
 
 
-def share_of_bound(size: Size, runs: Batched) -> Floats:
+def share_of_bound(size: Size, runs: BatchRecord) -> Floats:
     return runs.regret.mean(axis=0) / regret_bound(size.totals, runs.points, NOISE)
 
 

@@ -8,14 +8,18 @@ import click
 from click.shell_completion import CompletionItem
 
 from klearning.agents import AGENTS
+from klearning.beliefs.rewards import FAMILIES
 from klearning.cli.options import PRIOR_OPTIONS, option_names
+from klearning.storage.codec import WORLD as WORLDS_OWN
 from klearning.worlds import WORLDS
 
-# words that options of worlds and priors take besides numbers; an agent has `choices` of its own
+# words that options of worlds and priors take besides numbers; those of an agent are its own `choices`
 VALUES: dict[str, tuple[str, ...]] = {
     "noise": ("bernoulli",),
-    "reward": ("gaussian", "beta"),
+    "reward": tuple(FAMILIES),
     "stationary": ("yes", "no"),
+    "support": (WORLDS_OWN,),
+    "transitions": (WORLDS_OWN,),
 }
 
 
@@ -114,6 +118,7 @@ agent_options = click.option(
 )  # fmt: skip
 prior_options = click.option(
     "-p", "--prior-option", "prior_options", multiple=True, type=PRIOR_OPTION, metavar="NAME=VALUE",
-    help="what the agent knows: reward=gaussian (mean, sd, noise) or reward=beta (a, b); mass; span; stationary=yes",
+    help="what the agent knows: reward=gaussian (mean, sd, noise) or reward=beta (a, b); mass; support=world; "
+    "transitions=world; span; stationary=yes",
 )  # fmt: skip
 as_json = click.option("--json", "as_json", is_flag=True, help="print JSON, for programs, instead of text")

@@ -1,0 +1,103 @@
+"""Code of one's own on the command line: `--import`, and names such as file.py:Name or module:Name.
+
+Only what is typed is ever imported: a sweep file, a store or a saved learner that names something unknown is an error.
+"""
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import click
+
+from klearning.agents.registry import AGENTS, register_agent
+from klearning.arrays import checks
+from klearning.storage.codec import registered_name
+from klearning.worlds.registry import WORLDS, register_world
+
+
+def find_agent(word: str) -> Callable[..., Any]:
+    """The class behind an agent's name, or behind file.py:Name or module:Name, which is then registered."""
+    if ":" in word:
+        return register_agent(find(word))
+    maker: Callable[..., Any] = AGENTS[registered_name("agent", {"name": word})]
+    return maker
+
+
+def find_world(word: str) -> Callable[..., Any]:
+    """The function behind a world's name, or behind file.py:Name or module:Name, which is then registered."""
+    if ":" in word:
+        return register_world(find(word))
+    maker: Callable[..., Any] = WORLDS[registered_name("world", {"name": word})]
+    return maker
+
+
+def find(word: str) -> Any:
+    """What file.py:Name or module:Name is."""
+    place, _, name = word.rpartition(":")
+    module = bring_in(place)
+    if not hasattr(module, name):
+        own = [other for other, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__]
+        checks.choice(f"name in {place}", name, own)
+    return getattr(module, name)
+
+
+def bring_in(place: str) -> ModuleType:
+    """Import a file, or a module by its name; the folder it lies in, or one is in, is on the path."""
+    path = Path(place)
+    if path.suffix == ".py" and not path.is_file():
+        raise ValueError(f"import={place!r} is no file: give the path of one, or the name of a module")
+    folder = str(path.resolve().parent if path.suffix == ".py" else Path.cwd())
+    if folder not in sys.path:
+        sys.path.append(folder)
+    try:
+        return _run(path.resolve()) if path.suffix == ".py" else import_module(place)
+    except (Exception, SystemExit) as error:  # whatever the reader's own code raises
+        raise ValueError(f"import={place!r} failed: {type(error).__name__}: {error}") from error
+
+
+def _run(path: Path) -> ModuleType:
+    """Run a file once, as the module of its name; as `import` would, except that no other module is found instead."""
+    there = sys.modules.get(path.stem)
+    if there is not None and _file_of(there) == path:
+        return there
+    if there is not None:
+        raise ImportError(f"there is another module {path.stem!r}: give the file another name")
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None  # it is a .py file
+    assert spec.loader is not None
+    module = sys.modules[path.stem] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[path.stem]
+        raise
+    return module
+
+
+def _file_of(module: ModuleType) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return None if file is None else Path(file).resolve()
+
+
+def _import_all(ctx: click.Context, option: click.Parameter, places: tuple[str, ...]) -> None:
+    if not ctx.resilient_parsing:  # a shell that completes a line runs nothing
+        for place in places:
+            bring_in(place)
+
+
+def import_option() -> click.Option:
+    """`--import`, for every command; it comes before all else on the line."""
+    return click.Option(
+        ["--import"],
+        type=click.Path(),
+        multiple=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_import_all,
+        metavar="FILE.py",
+        help="run a file (or module) that registers agents and worlds of your own; may be repeated",
+    )

@@ -1,0 +1,78 @@
+"""Work that survives: a checkpoint is written now and then, and taken up by whoever does the same work again.
+
+It is an archive of arrays behind its own checksum. It names the work and the versions that wrote it; what is broken, of
+another work or by other versions is dropped, and the work begins anew: it takes longer, and ends in the same bytes.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from klearning.arrays.types import Arrays
+from klearning.experiments.store import StoreError, versions
+from klearning.storage.files import arrays_from_bytes, arrays_to_bytes, checksum, write_whole
+
+CHECKSUM_BYTES = 32
+CHECKPOINT_SECONDS = 10.0  # between two of them
+
+
+class Stopped(Exception):
+    """Asked to stop; the checkpoint is written."""
+
+
+class TimedOut(Exception):
+    """It took longer than it may; the checkpoint is written, so that it can go on."""
+
+
+class Watch:
+    """Looks, between two pieces of work, whether a checkpoint is due, time is up, or somebody asks to stop."""
+
+    def __init__(
+        self, save: Callable[[], None], checkpoint_seconds: float, timeout: float, should_stop: Callable[[], bool]
+    ) -> None:
+        self.save, self.checkpoint_seconds, self.timeout, self.should_stop = (
+            save, checkpoint_seconds, timeout, should_stop,
+        )  # fmt: skip
+        self.began = self.saved = time.monotonic()
+
+    def look(self, place: str) -> None:
+        """Go on, with a checkpoint if one is due; or write one and raise `Stopped` or `TimedOut`."""
+        now, stop = time.monotonic(), self.should_stop()
+        late = now - self.began > self.timeout
+        if late or stop or now - self.saved > self.checkpoint_seconds:
+            self.save()
+            self.saved = time.monotonic()
+        if stop:
+            raise Stopped
+        if late:
+            raise TimedOut(f"not done after {self.timeout:g} s, {place}")
+
+
+def write_checkpoint(path: Path, name: str, arrays: Arrays) -> None:
+    """Keep what was done so far of the work of this name."""
+    data = arrays_to_bytes(arrays | {"work": _work(name)})
+    try:
+        write_whole(path, bytes.fromhex(checksum(data)) + data)
+    except OSError as error:
+        raise StoreError(f"cannot write to the store {path.parents[1]}: {error.strerror or error}") from None
+
+
+def read_checkpoint(path: Path, name: str) -> Arrays:
+    """What was kept, by this name and these versions; ValueError where there is no such thing."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"no checkpoint: {error}") from None
+    if bytes.fromhex(checksum(raw[CHECKSUM_BYTES:])) != raw[:CHECKSUM_BYTES]:
+        raise ValueError("the checkpoint has another checksum")
+    arrays = arrays_from_bytes(raw[CHECKSUM_BYTES:])
+    if "work" not in arrays or arrays.pop("work").tobytes() != _work(name).tobytes():
+        raise ValueError("the checkpoint is of another work, or by other versions")
+    return arrays
+
+
+def _work(name: str) -> np.typing.NDArray[np.uint8]:
+    return np.frombuffer(json.dumps({"name": name, "versions": versions()}).encode(), np.uint8)

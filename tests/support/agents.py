@@ -1,0 +1,36 @@
+"""Every agent of the registry, as published and in settings that take other paths through its code."""
+
+from klearning import (
+    BEB,
+    BOLT,
+    RLSVI,
+    UCBVI,
+    UCFH,
+    UCRL2,
+    KLearning,
+    OptimisticQLearning,
+    QLearning,
+    SoftQLearning,
+)
+from klearning.agents import AGENTS
+
+AS_PUBLISHED = [cls() for cls in AGENTS.values()]
+SETTINGS = [
+    *AS_PUBLISHED,
+    KLearning("schedule"),
+    KLearning(0.3, "sharp"),
+    KLearning(bonus="split"),
+    RLSVI(0.5, 0.3, 0.5),
+    UCBVI("hoeffding", 0.01),
+    UCBVI("bernstein", 0.01, episodes=100),
+    UCRL2(0.05),
+    UCFH(0.05, least_visits=1),
+    BEB(0.02),
+    BOLT(0.1),
+    BOLT(imagined_reward=1),
+    QLearning(0.0, 1.0),
+    SoftQLearning(form="model"),
+    OptimisticQLearning("hoeffding", 0.02),
+    OptimisticQLearning("bernstein", 0.02, episodes=100),
+]
+STEPWISE = [agent for agent in SETTINGS if callable(agent.plan)]  # those that learn in simulators
