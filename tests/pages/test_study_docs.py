@@ -58,7 +58,7 @@ def test_the_bayes_page_has_every_contestant():
 
 def test_the_power_of_the_bayes_page():
     """Seven bounds of eight are above all that can be lost; what a random policy loses at the first size is so."""
-    sizes = study.Study().sizes()
+    sizes = Study().sizes()
     stated = [tuple(map(int, cell.split(" / "))) for cell in row(BAYES, "| bound / N·L |")]
     assert stated == [(round(kl.regret_bound(s.totals, n, study.NOISE)), n * s.L) for s, (_, n) in sizes.items()]
     assert sum(bound > most for bound, most in stated) == 7
