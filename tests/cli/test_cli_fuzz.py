@@ -107,7 +107,7 @@ def nothing_runs(monkeypatch, tmp_path):
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("klearning.trials.trial.Task", stand_in)  # world, prior and agent are built by then
-    monkeypatch.setattr(klearning.environments.learn, "evaluate", stand_in)
+    monkeypatch.setattr(klearning.environments.learn, "optimal_value", stand_in)
     monkeypatch.setattr("klearning.environments.learner.Learner.act", stand_in)
     monkeypatch.setattr("klearning.cli.stores.sweep_specs", stand_in)
     monkeypatch.setattr(klearning.benchmarks.gymnasium.toy_text, "tune_textbook", stand_in)

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 import klearning as kl
 from klearning.agents import AGENTS
 from klearning.agents.baselines import Random
-from klearning.arrays.trees import put_together, take_apart
+from klearning.arrays.trees import leaves, put_together_by_name, take_apart
 from klearning.beliefs.belief import Belief
 from klearning.cli import commands
 from klearning.experiments import checkpoints
@@ -108,11 +108,9 @@ def test_a_memory_taken_apart_and_put_together_goes_on_as_before(agent):
         whole, broken = (new_task(agent, world, 40, 0) for _ in range(2))
         kept = agent.advance(agent.begin(belief), whole, 0, 15)
         memory = agent.advance(agent.begin(belief), broken, 0, 15)
-        leaves = take_apart(memory)
-        read = arrays_from_bytes(arrays_to_bytes({f"{i:03}": leaf for i, leaf in enumerate(leaves)}))
-        again = put_together(agent.begin(belief), [read[name] for name in sorted(read)])
+        again = put_together_by_name(agent.begin(belief), arrays_from_bytes(arrays_to_bytes(leaves(memory))))
         assert form(again) == form(memory)
-        for x, y in zip(take_apart(again), leaves, strict=True):
+        for x, y in zip(take_apart(again), take_apart(memory), strict=True):
             np.testing.assert_array_equal(x, y, strict=True)
         kept, again = agent.advance(kept, whole, 15, 25), agent.advance(again, broken, 15, 25)
         for x, y in zip(take_apart((whole.log, kept)), take_apart((broken.log, again)), strict=True):
@@ -126,12 +124,18 @@ def form(memory):
 
 def test_a_memory_of_another_form_is_refused():
     template = (np.zeros(3), 1, (True, np.zeros((2, 2))))
-    leaves = take_apart(template)
-    for i, wrong in [(0, np.zeros((3, 1))), (0, np.zeros(3, int)), (3, np.zeros(4))]:
+    arrays = leaves(template)
+    first, *_, last = arrays
+    for name, wrong in [(first, np.zeros((3, 1))), (first, np.zeros(3, int)), (last, np.zeros(4))]:
         with pytest.raises(ValueError, match="another type"):
-            put_together(template, [*leaves[:i], wrong, *leaves[i + 1 :]])
-    with pytest.raises(IndexError):
-        put_together(template, leaves[:-1])
+            put_together_by_name(template, arrays | {name: wrong})
+    with pytest.raises(ValueError, match="shape"):
+        put_together_by_name(template, arrays | {first: np.zeros(4)})
+    with pytest.raises(ValueError, match="no part"):
+        put_together_by_name(template, arrays | {"memory.7": np.zeros(4)})
+    del arrays[last]
+    with pytest.raises(KeyError):
+        put_together_by_name(template, arrays)
 
 
 # Checkpoints

@@ -1,25 +1,23 @@
-"""The agents by name: ours, in the order in which they are listed everywhere, and those that were registered."""
+"""The agents by name: ours, which are all classes of this folder that cite a paper, and those that were registered."""
 
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import TypeVar
 
-from klearning.agents.baselines import Optimal, Random
-from klearning.agents.beb import BEB
-from klearning.agents.bolt import BOLT
-from klearning.agents.k_learning import KLearning
-from klearning.agents.optimistic_q_learning import OptimisticQLearning
-from klearning.agents.psrl import PSRL
-from klearning.agents.q_learning import QLearning
-from klearning.agents.rlsvi import RLSVI
-from klearning.agents.soft_q_learning import SoftQLearning
-from klearning.agents.ucbvi import UCBVI
-from klearning.agents.ucfh import UCFH
-from klearning.agents.ucrl2 import UCRL2
 from klearning.registry import Registry
 
-AGENTS = Registry("agent", (
-    KLearning, PSRL, RLSVI, UCBVI, UCRL2, UCFH, BEB, BOLT, QLearning, SoftQLearning, OptimisticQLearning,
-    Random, Optimal,
-))  # fmt: skip
+
+def _ours() -> Iterator[type]:
+    for module in iter_modules([str(Path(__file__).parent)]):
+        if module.name != "registry":
+            file = import_module(f"klearning.agents.{module.name}")
+            own = (thing for thing in vars(file).values() if getattr(thing, "__module__", "") == file.__name__)
+            yield from (thing for thing in own if isinstance(thing, type) and getattr(thing, "paper", ""))
+
+
+AGENTS = Registry("agent", sorted(_ours(), key=lambda agent: agent.__name__.lower()))
 
 Class = TypeVar("Class", bound=type)
 

@@ -69,11 +69,6 @@ def _mark(record: Any, mark: str, default: Any = ()) -> Any:
     return getattr(record, mark, default) if isinstance(record, tuple) else default
 
 
-def put_together(template: Any, parts: list[NDArray[Any]]) -> Any:
-    """The inverse of `take_apart`, for something of the template's form."""
-    return put_together_by_name(template, dict(zip(leaf_names(template), parts, strict=True)))
-
-
 def put_together_by_name(template: Any, arrays: Arrays) -> Any:
     """The memory of which ``arrays`` holds all leaves by name, and no others; of the template's form and shapes.
 

@@ -63,10 +63,6 @@ def run(
     prior = build_prior(prior_options, place)
     chosen = parse(seeds)
     count = len(chosen) if isinstance(chosen, list) else checks.whole("seeds", chosen)
-    if not no_figure:
-        from klearning.figures import canvas, learning
-
-        canvas.need_matplotlib()  # before the work, not after
     with progress("episodes", episodes * count) as advance:
         runs = simulate(learner, place, prior=prior, episodes=episodes, seeds=chosen, threads=threads, progress=advance)
     if as_json:
@@ -74,8 +70,20 @@ def run(
     else:
         show_runs(runs)
     if not no_figure:
-        canvas.save(learning.draw(runs), out)
-        say(f"drawn: {out}", err=as_json)
+        draw(runs, out, err=as_json)
+
+
+def draw(runs: Runs, out: Path, err: bool) -> None:
+    """The picture, or a line that says why there is none: the runs are worth more than it."""
+    from klearning.figures import canvas, learning
+
+    try:
+        canvas.need_matplotlib()
+    except ImportError as error:
+        say(f"no picture was drawn: {error}", err=True)
+        return
+    canvas.save(learning.draw(runs), out)
+    say(f"drawn: {out}", err=err)
 
 
 def summary(runs: Runs) -> dict[str, Any]:

@@ -100,7 +100,7 @@ class TensorBoardWriter:
         try:
             from tensorboardX import SummaryWriter
         except ImportError:
-            raise ImportError("TensorBoardWriter needs tensorboardX: pip install 'klearning[tensorboard]'") from None
+            raise ImportError("TensorBoardWriter needs tensorboardX: pip install tensorboardX") from None
         self.folder = Path(folder)
         self._writer = SummaryWriter(str(folder))
 

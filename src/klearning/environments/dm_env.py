@@ -12,7 +12,7 @@ try:
     import dm_env
     from dm_env import specs
 except ImportError as error:
-    raise ImportError("klearning.environments.dm_env needs dm_env: pip install 'klearning[bsuite]'") from error
+    raise ImportError("klearning.environments.dm_env needs dm_env: pip install dm_env") from error
 
 
 class DmWorld(dm_env.Environment):  # type: ignore[misc]

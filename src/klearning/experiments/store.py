@@ -277,7 +277,7 @@ class Store:
                 import pyarrow
                 import pyarrow.parquet
             except ImportError:
-                raise ImportError("Parquet needs pyarrow: pip install 'klearning[parquet]'") from None
+                raise ImportError("Parquet needs pyarrow: pip install pyarrow") from None
             table = pyarrow.table({c: [row[c] for row in rows] for c in COLUMNS})
             pyarrow.parquet.write_table(table, path)
         elif path.suffix == ".csv":

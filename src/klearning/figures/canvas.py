@@ -54,7 +54,7 @@ def need_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise ImportError("figures need Matplotlib: pip install 'klearning[figures]'") from None
+        raise ImportError("figures need Matplotlib: pip install matplotlib") from None
 
 
 def new_figure(width: float = 6.0, height: float = 3.6) -> tuple[Any, Any]:

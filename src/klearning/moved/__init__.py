@@ -19,7 +19,6 @@ MOVED = {
     "klearning.simulate": (
         "klearning.trials.task", "klearning.trials.agent", "klearning.trials.trial", "klearning.trials.run",
     ),
-    "klearning.theory.quadrature": ("klearning.beliefs.distributions",),
 }  # fmt: skip
 
 RENAMED = {"klearning.dm": {"DmWorld": "LoggedWorld"}}  # an old name, and today's

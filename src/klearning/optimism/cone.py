@@ -35,7 +35,7 @@ def cone_program(model: Model, c: Floats) -> ConeProgram:
     try:
         import cvxpy as cp
     except ImportError:
-        raise ImportError("solve_cone needs CVXPY: pip install 'klearning[cone]'") from None
+        raise ImportError("solve_cone needs CVXPY: pip install cvxpy clarabel scipy") from None
     layers, actions = model.layers, c.shape[0]
     L = len(layers) - 1
     choices = [[i for i in range(n) if i != model.end] for n in np.diff(layers)]  # where something is left to choose

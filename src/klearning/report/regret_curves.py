@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from klearning.arrays.types import Floats, Ints
-from klearning.experiments.statistics import FEWEST, Interval, mean_interval
+from klearning.arrays.types import Ints
+from klearning.experiments.statistics import FEWEST, mean_interval
 from klearning.experiments.summaries import RunSummary, StoreSummary, by_agent, moments, together
 from klearning.figures.markup import Html, number, table
 from klearning.report.charts import MOST_SERIES, Chart, Series, ordered, plain, references
@@ -57,18 +57,12 @@ def _last(runs: list[RunSummary]) -> float:
 
 def _series(label: str, colour: int, line: int, runs: list[RunSummary], t: Ints) -> Series:
     paths = np.stack([run.regret for run in runs])
-    ends = [_interval(column) for column in paths.T]
+    ends = [mean_interval(column.round(9)) for column in paths.T]
     banded = len(runs) >= FEWEST
     return Series(
         label, colour, line, plain(t), plain(paths.mean(axis=0)),
         plain([e.low for e in ends]) if banded else None, plain([e.high for e in ends]) if banded else None,
     )  # fmt: skip
-
-
-def _interval(regrets: Floats) -> Interval:
-    """None where all but a few runs have lost the very same: a bootstrap-t has nothing to go by there."""
-    apart = len(np.unique(regrets.round(9)))
-    return Interval(float(regrets.mean()), np.nan, np.nan) if 1 < apart < FEWEST // 2 else mean_interval(regrets)
 
 
 def _see(series: list[Series], episodes: int, drawn: bool) -> str:
