@@ -14,7 +14,7 @@ def _ours() -> Iterator[type]:
         if module.name != "registry":
             file = import_module(f"klearning.agents.{module.name}")
             own = (thing for thing in vars(file).values() if getattr(thing, "__module__", "") == file.__name__)
-            yield from (thing for thing in own if isinstance(thing, type) and getattr(thing, "paper", ""))
+            yield from (thing for thing in own if isinstance(thing, type) and getattr(thing, "paper", None))
 
 
 AGENTS = Registry("agent", sorted(_ours(), key=lambda agent: agent.__name__.lower()))
