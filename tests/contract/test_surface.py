@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import klearning as kl
+from klearning.agents import AGENTS
+from klearning.worlds import WORLDS
 
 PACKAGE = Path(kl.__file__).parent
 
@@ -80,6 +82,37 @@ def test_worlds_and_agents_are_apart():
         assert "worlds" not in imported_rooms(path)
     for path in (PACKAGE / "worlds").rglob("*.py"):
         assert not imported_rooms(path) & {"agents", "trials"}
+
+
+def test_storage_knows_no_planner():
+    """Neither optimism, nor a sweep, nor a particular agent: bytes are bytes."""
+    for path in (PACKAGE / "storage").rglob("*.py"):
+        assert "optimism" not in imported_rooms(path)
+        modules = {".".join(module.split(".")[:3]) for module in imported(path)}
+        assert not modules & {"klearning.models.soft", "klearning.models.sweeps"}
+        agents = {module for module in modules if module.startswith("klearning.agents.")}
+        assert agents <= {"klearning.agents.AGENTS", "klearning.agents.registry"}
+
+
+def test_a_task_is_seen_by_trials_and_agents_alone():
+    """It holds the world. `extension` hands it to agents of readers."""
+    seen = {room_of(path) for path in FILES if "klearning.trials.task.Task" in imported(path)}
+    assert seen == {"trials", "agents", "extension"}
+
+
+def test_the_check_sees_every_form_of_import(tmp_path):
+    for line in (
+        "import klearning.papers.paper",
+        "from klearning import papers",
+        "def f():\n    from klearning.papers import paper",
+        "ENTRY = 'klearning.papers.paper:Paper'",
+    ):
+        (tmp_path / "x.py").write_text(line)
+        assert imported_rooms(tmp_path / "x.py") == {"papers"}
+
+
+def test_every_agent_and_world_is_a_public_name():
+    assert set(AGENTS.ours) | set(WORLDS.ours) <= set(kl.__all__)
 
 
 def test_report_and_command_line_name_no_paper():
