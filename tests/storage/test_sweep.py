@@ -583,3 +583,17 @@ def test_agents_of_specs_are_those_given():
     """The runs above are of the agents they name."""
     for agent in EVERY_AGENT:
         assert all(build_agent(one) == agent for one in specs_of(agent))
+
+
+@pytest.mark.parametrize("file", ["spec.json", "arrays.npz", "meta.json"])
+def test_a_broken_run_is_set_aside_and_run_again(file, tmp_path):
+    specs = [make_spec({"name": "deep_sea", "depth": 3}, {"name": "Random"}, episodes=4, seed=seed) for seed in (0, 1)]
+    store = Store(tmp_path / "store")
+    assert sweep(specs, store).done == 2
+    before = contents(store.path / "runs")
+    broken = store.folder(specs[0].name) / file
+    broken.write_bytes(broken.read_bytes()[:-3])
+    tally = sweep(specs, store)
+    assert (tally.done, tally.skipped, tally.failed) == (1, 1, [])
+    assert contents(store.path / "runs") == before
+    assert len(list((store.path / "set-aside").iterdir())) == 1

@@ -53,7 +53,7 @@ def run_sweep(
     executor: str = "threads",
 ) -> Tally:
     """Run what is missing with a display of progress, and say on stderr how it went."""
-    missing = len({spec.name for spec in specs if spec not in store})
+    missing = len(store.missing(specs))
     make = EXECUTORS[checks.choice("executor", executor, EXECUTORS)]
     where = make(None if threads is None else checks.whole("threads", threads))
     with progress("runs", missing) as advance:

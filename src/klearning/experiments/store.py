@@ -18,7 +18,7 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -187,6 +187,16 @@ class Store:
             return whole and bool(checksum((folder / "arrays.npz").read_bytes()) == meta["arrays_sha256"])
         except (OSError, KeyError, TypeError, ValueError, RecursionError):
             return False
+
+    def missing(self, specs: Iterable[Spec]) -> list[Spec]:
+        """Those that are not there, each once; what is there and broken is set aside first."""
+        absent = []
+        for spec in {spec.name: spec for spec in specs}.values():
+            if spec in self and not self.is_sound(spec):
+                self.set_aside(self.folder(spec.name))
+            if spec not in self:
+                absent.append(spec)
+        return absent
 
     def folders(self) -> Iterator[Path]:
         """The folders of all runs, in order of their names."""

@@ -39,15 +39,15 @@ def sweep(
     progress: Callable[[int], None] = lambda episodes: None,
     finished: Callable[[Outcome], None] = lambda outcome: None,
 ) -> Tally:
-    """Run every spec that the store does not have. ``progress`` is told of episodes, ``finished`` of runs.
+    """Run every spec that the store has not, or has broken. ``progress`` is told of episodes, ``finished`` of runs.
 
     One run's failure, or its taking longer than ``timeout`` seconds, is reported and leaves the others alone. What is
     under way when the process ends goes on from its last checkpoint in the next sweep.
     """
-    distinct = list({spec.name: spec for spec in specs}.values())
+    distinct = {spec.name: spec for spec in specs}
     limit = None if timeout == float("inf") else timeout
     path = str(store.path.absolute())
-    jobs = [Job("run", spec.canonical, path, limit, checkpoint_seconds) for spec in distinct if spec not in store]
+    jobs = [Job("run", spec.canonical, path, limit, checkpoint_seconds) for spec in store.missing(distinct.values())]
     done, failed = 0, []
     with closing(_outcomes(jobs, executor, progress)) as outcomes:
         for outcome in outcomes:
