@@ -8,10 +8,12 @@ Planning:               hard_sweep and its two halves, action_values and maximum
 Planning softly:        soft_sweep in the room of a `Soft` (made by `soft_arrays`); soft_values; boltzmann
 Playing:                play, one episode of a task; draw_action
 Compiling:              kernel; Floats and Ints, to annotate arrays
+Being kept:             marked, which fields of a record are offsets, grow, or are only room to work in
 """
 
 from klearning.agents.value_iteration import Planning, ValueIteration, planning, update
 from klearning.arrays.compiled import kernel
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.posterior import Episode, Posterior, learn
 from klearning.models.soft import Soft, boltzmann, soft_arrays, soft_sweep, soft_values
@@ -37,6 +39,7 @@ __all__ = [
     "hard_sweep",
     "kernel",
     "learn",
+    "marked",
     "maximum",
     "planning",
     "play",
