@@ -11,7 +11,6 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats, Ints
@@ -70,11 +69,10 @@ def table(mass: float) -> tuple[Ints, Floats, Floats]:
         for k in range(KNOTS.size - 1):
             low, high = KNOTS[k : k + 2]
             at, log_mass = cell(mass, n, low, high)
-            up = (at - low) / (high - low)
-            with np.errstate(divide="ignore"):  # a node may be rounded to the end of its cell
-                shares = log_mass + np.log(np.clip(1.0 - up, 0.0, 1.0)), log_mass + np.log(np.clip(up, 0.0, 1.0))
-            for knot, share in zip((k, k + 1), shares, strict=True):
-                logs[row, knot] = np.logaddexp(logs[row, knot], log_sum_exp(share))
+            top = log_mass.max()
+            chance, up = np.exp(log_mass - top), (at - low) / (high - low)
+            logs[row, k] = np.logaddexp(logs[row, k], top + np.log(chance @ (1.0 - up)))
+            logs[row, k + 1] = top + np.log(chance @ up)
         logs[row] -= logs[row].max()  # first, so that the sum is 1 to the last digit
         logs[row] -= log_sum_exp(logs[row])
     return counts, np.exp(logs), logs
@@ -127,9 +125,9 @@ def rule_at_zero(mass: float) -> Rule:
 def heavy_cell(mass: float, n: float, low: float, high: float) -> tuple[Floats, Floats]:
     """For a large mass, whose density is narrow: panels of Gauss–Legendre in x = log(b/(1−b)), about where it is."""
 
-    def height(x: ArrayLike) -> Floats:
+    def height(x: float | Floats) -> Floats:
         """log of b^mass (1−b)^n, without a difference of large numbers."""
-        logs: Floats = np.where(np.less(x, 0.0), mass, -n) * x - (mass + n) * np.log1p(np.exp(-np.abs(x)))
+        logs: Floats = np.minimum(mass * x, -n * x) - (mass + n) * np.log1p(np.exp(-np.abs(x)))
         return logs
 
     def down(start: float, end: float) -> float:
