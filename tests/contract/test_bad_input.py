@@ -97,7 +97,7 @@ CASES = {
     "temperature infinite": (lambda: kl.solve(counts(), np.inf), "temperature=inf"),
     "temperature zero": (lambda: kl.solve(counts(), 0.0), "temperature=0 makes the bonus"),
     "temperature tiny": (lambda: kl.solve(counts(), 1e-320), "beyond the range of floats"),
-    "temperature hot": (lambda: kl.solve(counts(), 1e101), "from 1e-100 to 1e.100, or temperature=\"optimal\""),
+    "temperature hot": (lambda: kl.solve(counts(), 1e101), 'from 1e-100 to 1e.100, or temperature="optimal"'),
     "temperature cold": (lambda: kl.KLearning(temperature=1e-155), "from 1e-100 to 1e.100"),
     "mass light": (lambda: kl.Dirichlet(1e-307), "mass=1e-307 is out of range.*1e-50"),
     "mass heavy": (lambda: kl.Dirichlet(1e16), "mass=1e.16 is out of range.*1e.09"),

@@ -110,7 +110,7 @@ def test_rows_of_any_mass_and_any_span(seed):
     rng = np.random.default_rng(seed)
     for _ in range(2):
         mass, counts, W, _ = random_row(rng, masses=(1e-9, 3e3), most=1e6)
-        W, ratio = (W == W.max()) * 1.0, float(np.exp(rng.uniform(0.0, np.log(1e5))))
+        W, ratio = (W.max() == W) * 1.0, float(np.exp(rng.uniform(0.0, np.log(1e5))))
         if W.all():
             continue
         alpha = mass / W.size + counts

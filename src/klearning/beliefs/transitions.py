@@ -13,7 +13,6 @@ from klearning.arrays.types import Floats
 from klearning.beliefs.tables import Tables
 from klearning.models.mdp import MDP
 
-
 MASSES = (checks.SMALLEST, 1e9)  # above, rounding shows in the price of unknown transitions
 
 

@@ -29,7 +29,6 @@ from klearning.optimism.temperature import (
 )
 from klearning.optimism.unseen_mass import Unseen, unseen_arrays
 
-
 COLD = 500.0  # how far below the size of rewards a search may begin: H̄, a difference, is rounded badly where it is cold
 
 
