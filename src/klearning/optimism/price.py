@@ -55,7 +55,7 @@ def kl_bound(w: Floats, n: Floats, tau: float, q: Floats, spread: Floats) -> flo
         q[j] /= total
         spread[j] = q[j] * q[j] / n[j]
         x = ((z - N) + (top - w[j] / tau)) / N  # small where N is large, and N log N would drown the rest
-        phi -= n[j] * (np.log1p(x) if x < 1.0 else np.log((z + (top - w[j] / tau)) / N))
+        phi -= n[j] * (np.log1p(x) if abs(x) < 0.5 else np.log((z + (top - w[j] / tau)) / N))
     return tau * phi
 
 
