@@ -86,6 +86,13 @@ def test_weights_below_the_range_of_floats_have_logarithms(mass):
         assert ours >= theory.beta_cumulant(mass, float(counts[row]), 1e4) - 1e-9
 
 
+def test_the_furthest_weight_of_mass_1():
+    """Beta(1, n): the last knot has (1−b)^n/(n+1), b the knot before it, down to exp(−2e6)."""
+    counts, _, logs = table(1.0)
+    n = counts[1:].astype(float)
+    np.testing.assert_allclose(logs[1:, -1], n * np.log1p(-KNOTS[-2]) - np.log1p(n), rtol=1e-12)
+
+
 def test_the_rows_of_the_table():
     """Every count up to `DENSE`, then no more than 10% (and one, for rounding) apart; the place of any count."""
     counts = table(0.3)[0]
