@@ -5,7 +5,7 @@ BIN := .venv/bin
 RUN := .venv/.run
 DEV := .venv/.dev
 
-.PHONY: help setup lock reproduce study examples test slow lint bench site clean
+.PHONY: help setup lock reproduce study examples test slow mutants lint bench site clean
 
 help:
 	@echo "make reproduce  run the paper's experiments, draw its figures and check its claims into out/ (QUICK=1: a taste)"
@@ -13,6 +13,7 @@ help:
 	@echo "make examples   run the examples, one after the other"
 	@echo "make test       run the tests"
 	@echo "make slow       run the statistical and crash tests, which take longer"
+	@echo "make mutants    make one line wrong at a time and see whether the tests notice: docs/evidence/mutants.md"
 	@echo "make lint       check style and types"
 	@echo "make bench      measure speed (prints the table of docs/evidence/performance.md)"
 	@echo "make site       turn docs/ into a site, out/site/index.html"
@@ -55,6 +56,9 @@ test: $(DEV)
 
 slow: $(DEV)
 	$(BIN)/python -m pytest -n 2 -m slow
+
+mutants: $(DEV)
+	$(BIN)/python -m tools.mutants
 
 lint: $(DEV)
 	$(BIN)/ruff check .

@@ -137,6 +137,15 @@ def test_first_hit_and_solved():
     assert np.array_equal(regret.first_hit(hits), [31, 5, np.nan], equal_nan=True)
     assert np.array_equal(regret.time_to_solve(hits), [34, 5, np.nan], equal_nan=True)
     assert np.array_equal(regret.time_to_solve(hits, burn_in=11), [34, np.nan, np.nan], equal_nan=True)
+    hits[2, 9] = True  # 1 of 10 is 10%
+    assert regret.time_to_solve(hits)[2] == 10
+
+
+def test_regret_by_hand():
+    values = np.array([[0.0, 0.5, 1.0], [1.0, 1.0, 0.25]])
+    assert regret.cumulative_regret(1.0, values).tolist() == [[1.0, 1.5, 1.5], [0.0, 0.0, 0.75]]
+    runs = kl.run(kl.KLearning(), kl.deep_sea(3), episodes=5, seeds=2)
+    np.testing.assert_allclose(np.diff(runs.regret, axis=1, prepend=0.0), runs.optimal_value - runs.values, atol=1e-12)
 
 
 def test_goal_is_reached_by_going_right_alone():

@@ -50,6 +50,10 @@ def test_the_bellman_inequality_of_cumulants(example, tau):
     belief = case.belief()
     law = theory.cumulant_inequality(belief, posterior, 1 / tau)
     assert law.holds()
+    left = np.arange(belief.horizon - 1, -1, -1.0)
+    price = [(k / tau) ** 2 / (2 * np.maximum(n, 1)) for k, n in zip(left, case.visits)]
+    rewards = theory.reward_cumulants(belief, 1 / tau)
+    oracles.assert_close(theory.tilde_cumulants(belief, 1 / tau), [g + x for g, x in zip(rewards, price)], 1e-9)
     assert (tau * law.slack <= theory.bellman_inequality(belief, posterior, tau, "paper").slack + 1e-9).all()
 
 
@@ -62,6 +66,19 @@ def test_the_maximal_chain(example, tau):
     assert chain.second.holds()
     best = [posterior.weights @ Q.max(axis=2).reshape(len(Q), -1) for Q in posterior.q_values]
     oracles.assert_close(chain.expected_maximum, best, 1e-9)
+    equivalents = theory.certainty_equivalents(posterior, tau).values
+    oracles.assert_close(
+        chain.of_certainty_equivalents, [tau * oracles.log_sum_exp(Q / tau) for Q in equivalents], 1e-9
+    )
+
+
+def test_the_maximal_chain_needs_its_whole_temperature():
+    """1000 actions, of which one at random pays 1: a soft maximum at half the temperature would be below E max Q*."""
+    arms, tau = 1000, 0.2
+    worlds = [kl.MDP.from_layers([np.eye(arms)[None, i]], [], [1.0]) for i in range(arms)]
+    Q = theory.certainty_equivalents(theory.mixture(worlds), tau).values[0]
+    cooler = theory.soft_maximum(Q, tau / 2)
+    assert theory.soft_maximum(Q, tau) >= 1.0 > cooler
 
 
 @modest

@@ -99,3 +99,12 @@ def test_where_the_reward_bound_holds(reward, holds):
             assert law.holds() == holds
             seen = np.concatenate(case.visits).ravel() > 0
             assert (law.slack[seen] >= -1e-12).all()  # from the first visit on it holds for any sd
+
+
+@pytest.mark.parametrize("total", [1e4, 1e6, 1e9])
+def test_a_dirichlet_of_many_counts(total):
+    """The coefficients of the series are beyond floats, the cumulant is not."""
+    for heads, beta in ((0.15, 3000.0), (0.3 * total, 40.0), (total - 1.0, 2000.0)):
+        exact = theory.beta_cumulant(heads, total - heads, beta)
+        alpha = [heads / 3, 2 * heads / 3, total - heads]
+        assert theory.dirichlet_cumulant(alpha, [1.0, 1.0, 0.0], beta) == pytest.approx(exact, rel=1e-8, abs=1e-9)

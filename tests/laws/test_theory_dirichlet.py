@@ -35,6 +35,14 @@ def test_two_successors_are_the_beta_itself():
     assert set(same) == {2.6}
 
 
+def test_the_lemma_has_the_constant_that_is_printed():
+    """l-ian: N(μ, span²/m), whose cumulant is βμ + β² span²/(2m); the source of `sharp` has 4(m + 1) for m."""
+    alpha, b, beta = np.array([0.5, 1.0, 2.0]), np.array([-1.0, 0.5, 2.0]), 1.7
+    four, mean = theory.dominance(alpha, b, beta), alpha @ b / 3.5
+    assert four.gaussian == pytest.approx(beta * mean + (beta * 3.0) ** 2 / (2 * 3.5), rel=1e-12)
+    assert four.sub_gaussian == pytest.approx(beta * mean + (beta * 3.0) ** 2 / (8 * 4.5), rel=1e-12)
+
+
 def test_the_sharp_proxy_is_sharp():
     """The smallest proxy of a fair Beta is its variance 1/(4(m+1)): at small β nothing smaller will do."""
     four = theory.dominance([1.5, 1.5], [0.0, 1.0], 0.01)

@@ -117,6 +117,19 @@ def test_phi_of_any_occupancy(case, bonus, tau, seed):
         assert theory.unrolling_bound(case.belief(), tau, flows).holds()
 
 
+def test_the_unrolling_bound_needs_its_whole_constant():
+    """Six layers, all known but the first: Φ is (σ² + 25)/2τ, more than half of the (σ² + 36)/2τ that bounds it."""
+    visits = [np.full((1, 2), n) for n in (0.0, 1e9, 1e9, 1e9, 1e9, 1e9)]
+    counts = [n.reshape(1, 2, 1) for n in visits[:-1]]
+    prior = kl.Prior(kl.Gaussian(0.0, 1.0, 1.0), kl.Dirichlet(1.0))
+    belief = kl.Belief.from_counts(prior, visits, [np.zeros((1, 2))] * 6, counts, [1.0])
+    tau = 0.01
+    law = theory.unrolling_bound(belief, tau, [np.array([[1.0, 0.0]])] * 6)
+    assert law.holds()
+    assert law.lower == pytest.approx(26 / (2 * tau), rel=1e-6)
+    assert law.upper == pytest.approx(37 / (2 * tau) + tau * 6 * np.log(2), rel=1e-6)
+
+
 @modest
 @given(enumerable(), temperatures)
 def test_phi_bounds_the_regret_of_an_episode(example, tau):

@@ -88,6 +88,37 @@ def test_the_two_ways_to_weigh_knots_agree():
         assert least - 1e-11 <= row_bound(0.3, [n, 0, 0], W, 1 / 3000) <= 1.0
 
 
+EDGES = [  # mass, visits of the state worth 0, span/τ: where weights, or means of exponentials, are beyond floats
+    (0.3, 2000, 4919), (0.3, 3000, 10_000), (0.3, 10_000, 19_920), (0.3, 1_000_000, 100_000), (1e-9, 5, 100_000),
+    (1e-9, 50_000, 100_000), (1000, 1, 3375), (3000, 1, 2080), (3000, 1, 3000), (3000, 10, 100_000), (3000, 0.5, 1e5),
+    (3000, 0, 30_000), (1.0, 300, 1e5), (1.1, 300, 1e5), (11.0, 1e5, 1e5), (13.0, 1e5, 1e5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("mass", "n", "ratio"), EDGES)
+def test_a_row_at_the_edges_of_floats(mass, n, ratio):
+    """Two states, one seen, worth 0, the other worth 1: exactly τ log ₁F₁(α0/2; α0+n; 1/τ)."""
+    least = theory.beta_cumulant(mass / 2, mass / 2 + n, ratio) / ratio
+    ours = row_bound(mass, [n, 0], np.array([0.0, 1.0]), 1 / ratio)
+    assert max(least, mean(mass, [n, 0], np.array([0.0, 1.0]))) - 1e-11 <= ours <= 1.0 + 1e-11
+
+
+@modest
+@given(seeds)
+def test_rows_of_any_mass_and_any_span(seed):
+    """Masses 1e-9 to 3e3, span/τ up to 1e5, values 0 and 1, so that P·W is a Beta; any of them seen or not."""
+    rng = np.random.default_rng(seed)
+    for _ in range(2):
+        mass, counts, W, _ = random_row(rng, masses=(1e-9, 3e3), most=1e6)
+        W, ratio = (W.max() == W) * 1.0, float(np.exp(rng.uniform(0.0, np.log(1e5))))
+        if W.all():
+            continue
+        alpha = mass / W.size + counts
+        least = theory.beta_cumulant(alpha @ W, alpha @ (1 - W), ratio) / ratio
+        ours = row_bound(mass, counts, W, 1 / ratio)
+        assert max(least, mean(mass, counts, W)) - 1e-11 <= ours <= 1.0 + 1e-11
+
+
 @pytest.mark.parametrize("span", [0.0, 0.5, 1.0, 2.0])
 def test_a_stated_span_clips_the_unseen_part(span):
     """One successor, the worst: φ is that of values at most ``span`` above the least; a wide span changes nothing."""

@@ -115,6 +115,19 @@ def test_a_support_is_a_row_without_an_unseen_part(seed, tau):
         assert pytest.approx(want, rel=1e-12) == K
 
 
+@pytest.mark.parametrize("mass", [1e-50, 1e-16, 1e-9, 1e3, 1e9])
+@pytest.mark.parametrize("ratio", [3.0, 1e3, 1e5])
+def test_a_support_of_any_mass(mass, ratio):
+    """A state that was seen often, worth 0, and two that were not, worth 1 and 0."""
+    alpha, W = mass / 3 + np.array([1e5, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
+    prior = kl.Prior(kl.Gaussian(0.0, 1.0, 0.0), kl.Dirichlet(mass, support=[np.ones((1, 1, 3))]))
+    counts = [[[[1e5, 0.0, 0.0]]]]
+    belief = kl.Belief.from_counts(prior, [[[1e5]], np.ones((3, 1))], [[[0.0]], W[:, None]], counts, [1.0])
+    K = kl.solve(belief, 1 / ratio, "split").k_values[0].item()
+    least = theory.beta_cumulant(alpha[1], alpha[0] + alpha[2], ratio) / ratio
+    assert max(least, alpha[1] / alpha.sum()) - 1e-11 <= K <= 1.0
+
+
 def tied(horizon, width, actions, seed, span=None):
     """A stationary belief, and the layered one in which every layer has seen what all layers have."""
     rng = np.random.default_rng(seed)

@@ -146,3 +146,27 @@ def test_nothing_uncertain_is_greedy():
     plan = kl.solve(certain_case(m, P, [1.0]).belief(), bonus="split")
     assert (plan.temperature, plan.bound, plan.gap) == (0.0, 4.0, 0.0)
     assert plan.policy[0].tolist() == [[0.5, 0.5, 0.0]]
+
+
+@pytest.mark.parametrize("noise", [1e-5, 1e-12, 1e-50])
+@pytest.mark.parametrize("mass", [1e-50, 1e-16, 1e-9, 0.3, 1000.0, 1e9])
+def test_rewards_that_are_all_but_certain(noise, mass):
+    """The first guess is some τ ≈ noise, the optimum far from it: it is found, and certified."""
+    prior = kl.Prior(kl.Gaussian(0.0, 1.0, noise), kl.Dirichlet(mass))
+    visits, sums = [[[1, 1]], [[1, 1], [1, 1]]], [[[0, 0]], [[0, 0], [1, 1]]]
+    belief = kl.Belief.from_counts(prior, visits, sums, [[[[1, 0], [1, 0]]]], [1.0])
+    plan = kl.solve(belief, bonus="split")
+    assert 0.0 <= plan.gap <= 1e-9
+    assert plan.sweeps <= 40
+    mean = mass / 2 / (mass + 1)
+    grid = [kl.solve(belief, tau, "split").bound for tau in np.geomspace(1e-5, 10.0, 40)]
+    assert mean - 1e-12 <= plan.bound <= min(grid) + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 4))
+def test_hardly_any_noise_in_larger_beliefs(seed):
+    belief = replace(known_rewards(seed), reward=kl.Gaussian(0.0, 1.0, 1e-12)).belief()
+    plan = kl.solve(belief, bonus="split")
+    assert 0.0 <= plan.gap <= 1e-9 * abs(plan.bound)
+    grid = [kl.solve(belief, tau, "split").bound for tau in np.geomspace(1e-4, 30.0, 40)]
+    assert plan.bound <= min(grid) + 1e-9

@@ -44,7 +44,7 @@ def test_every_weight_is_right_relative_to_itself(mass, n):
     np.testing.assert_allclose(weights[row], np.exp(want), rtol=1e-11)
 
 
-@pytest.mark.parametrize("mass", [*MASSES, 100.0, 3000.0])
+@pytest.mark.parametrize("mass", [1e-50, 1e-16, 1e-9, *MASSES, 100.0, 3000.0])
 def test_the_mean_stays_and_the_spread_grows(mass):
     counts, weights, _ = table(mass)
     n = counts.astype(float)
@@ -72,6 +72,25 @@ def test_exp_is_dominated_at_every_count(mass, x):
         assert mean == pytest.approx(mass / (mass + n), rel=1e-11)
         ours = (1 - keep) + keep * (weights[place] @ np.exp(x * KNOTS))
         assert np.log(ours) >= theory.beta_cumulant(mass, n, x) - 1e-11
+
+
+@pytest.mark.parametrize("mass", [0.3, 1000.0, 3000.0])
+def test_weights_below_the_range_of_floats_have_logarithms(mass):
+    """E exp(xB̂) ≥ ₁F₁ for x of 1e4 too, where it is such weights that count."""
+    counts, weights, logs = table(mass)
+    assert np.isfinite(logs[1:]).all()
+    assert (weights[1:] == 0.0).any()
+    for row in (1, 20, 50, 80, 110):
+        x = 1e4 * KNOTS + logs[row]
+        ours = x.max() + np.log(np.exp(x - x.max()).sum())
+        assert ours >= theory.beta_cumulant(mass, float(counts[row]), 1e4) - 1e-9
+
+
+def test_the_furthest_weight_of_mass_1():
+    """Beta(1, n): the last knot has (1−b)^n/(n+1), b the knot before it, down to exp(−2e6)."""
+    counts, _, logs = table(1.0)
+    n = counts[1:].astype(float)
+    np.testing.assert_allclose(logs[1:, -1], n * np.log1p(-KNOTS[-2]) - np.log1p(n), rtol=1e-12)
 
 
 def test_the_rows_of_the_table():

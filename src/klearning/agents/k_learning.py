@@ -23,7 +23,7 @@ from klearning.models.soft import Soft, soft_values
 from klearning.optimism.bonuses import BONUSES, BonusNumbers, bonus_named, check_schedule, refresh
 from klearning.optimism.priced_sweep import Priced
 from klearning.optimism.program import program, soft_part, solve_at, solve_best
-from klearning.optimism.temperature import Temperature, scheduled
+from klearning.optimism.temperature import Temperature, fixed, scheduled
 from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task, play
 
@@ -97,7 +97,7 @@ class KLearning(Agent[Memory]):
         if isinstance(self.temperature, str):
             checks.choice("temperature", self.temperature, self.choices["temperature"])
         else:
-            checks.number("temperature", self.temperature, 0.0, above=True)
+            fixed(self.temperature)
         bonus = bonus_named(self.bonus)
         checks.number("tolerance", self.tolerance, 0.0, 1.0, above=True)
         if self.temperature == "schedule":

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from klearning.arrays.types import Floats
 
 TOLERANCE = 1e-8  # how far probabilities may be from summing to one
+SMALLEST, LARGEST = 1e-50, 1e50  # of numbers whose products must be floats: the cube of a temperature is the worst
 
 
 def number(field: str, value: Any, low: float, high: float = np.inf, *, above: bool = False) -> float:
@@ -21,6 +22,15 @@ def number(field: str, value: Any, low: float, high: float = np.inf, *, above: b
     if not np.isfinite(x) or x < low or x > high or (above and x == low):
         bound = f"{'above' if above else 'at least'} {low:g}" + (f" and at most {high:g}" if high < np.inf else "")
         raise ValueError(f"{field}={value!r} is out of range: give a finite number {bound}")
+    return x
+
+
+def moderate(field: str, value: Any, low: float = -np.inf, *, above: bool = False) -> float:
+    """Zero, or a number neither so small nor so large that products of a few are beyond the range of floats."""
+    x = number(field, value, low, above=above)
+    if x != 0.0 and not SMALLEST <= abs(x) <= LARGEST:
+        zero = "" if above else "0, or "
+        raise ValueError(f"{field}={value!r} is out of range: give {zero}a number from {SMALLEST:g} to {LARGEST:g}")
     return x
 
 

@@ -26,8 +26,13 @@ def beta_cumulant(heads: float, tails: float, beta: float) -> float:
     terms = np.arange(int(beta + 12.0 * np.sqrt(beta) + 60.0))
     steps = np.log(heads + terms) - np.log(heads + tails + terms) - np.log1p(terms)
     logs = np.concatenate([[0.0], np.cumsum(steps + np.log(beta))]) if beta > 0 else np.zeros(1)
-    top = logs.max()
-    return float(top + np.log(np.exp(logs - top).sum()))
+    return log_sum_exp(logs)
+
+
+def log_sum_exp(x: Floats) -> float:
+    """log Σ exp(x), for x of any size."""
+    top = x.max()
+    return float(top + np.log(np.exp(x - top).sum()))
 
 
 def gauss_normal(mean: float, variance: float, nodes: int) -> Rule:
@@ -44,10 +49,10 @@ def gauss_beta(heads: float, tails: float, nodes: int) -> Rule:
     s = a + b
     centre = np.append((b - a) / (s + 2.0), (b * b - a * a) / ((2 * n + s) * (2 * n + s + 2)))
     square = (2 * n + s) ** 2
-    with np.errstate(invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         off = 4.0 * (n * (n + a)) * ((n + b) * (n + s)) / (square * (square - 1.0))
     if abs(1.0 + s) < 1e-6:  # a factor above and below in the first, which may be zero
-        off[:1] = 4.0 * (1.0 + a) * (1.0 + b) / ((2.0 + s) ** 2 * (3.0 + s))
+        off[:1] = 4.0 * tails * heads / ((2.0 + s) ** 2 * (3.0 + s))
     x, w = _golub_welsch(centre, off)
     return (1.0 + x) / 2.0, w
 

@@ -160,16 +160,19 @@ class RewardFamily(ABC):
 
 @dataclass(frozen=True)
 class Gaussian(RewardFamily):
-    """Mean rewards N(mean, sd²), observed with Gaussian noise of standard deviation ``noise``."""
+    """Mean rewards N(mean, sd²), observed with Gaussian noise of standard deviation ``noise``.
+
+    Each is 0 or from 1e-50 to 1e50 in size.
+    """
 
     mean: float = 0.0
     sd: float = 1.0
     noise: float = 0.05
 
     def __post_init__(self) -> None:
-        checks.number("mean", self.mean, -np.inf)
-        checks.number("sd", self.sd, 0.0)
-        checks.number("noise", self.noise, 0.0)
+        checks.moderate("mean", self.mean)
+        checks.moderate("sd", self.sd, 0.0)
+        checks.moderate("noise", self.noise, 0.0)
 
     def numbers(self) -> RewardPrior:
         ratio = float(self.noise) / float(self.sd) if self.sd > 0 else np.inf
@@ -188,8 +191,8 @@ class Beta(RewardFamily):
     b: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.number("a", self.a, 0.0, above=True)
-        checks.number("b", self.b, 0.0, above=True)
+        checks.moderate("a", self.a, 0.0, above=True)
+        checks.moderate("b", self.b, 0.0, above=True)
 
     def numbers(self) -> RewardPrior:
         strength = float(self.a + self.b)

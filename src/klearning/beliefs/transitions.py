@@ -13,6 +13,8 @@ from klearning.arrays.types import Floats
 from klearning.beliefs.tables import Tables
 from klearning.models.mdp import MDP
 
+MASSES = (checks.SMALLEST, 1e9)  # above, rounding shows in the price of unknown transitions
+
 
 class Transitions(NamedTuple):
     """A transition prior in arrays: rows, the mass spread over whole layers, Σα of a row, learns or not."""
@@ -25,7 +27,7 @@ class Transitions(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Dirichlet:
-    """Transition rows Dirichlet, of total ``mass`` spread evenly over a support.
+    """Transition rows Dirichlet, of total ``mass``, from 1e-50 to 1e9, spread evenly over a support.
 
     The support is every state of the next layer, or what ``support`` says: one array (S_l, A, S_{l+1}) of
     booleans for each l < L (a list of one, for a stationary prior), or an MDP whose possible transitions are meant.
@@ -35,7 +37,7 @@ class Dirichlet:
     support: Sequence[ArrayLike] | MDP | None = None
 
     def __post_init__(self) -> None:
-        checks.number("mass", self.mass, 0.0, above=True)
+        checks.number("mass", self.mass, *MASSES)
 
     @property
     def blocks(self) -> list[Floats]:

@@ -15,7 +15,7 @@ from klearning.models.sweeps import Model, all_action_values, occupancy_sweep, p
 from klearning.optimism.bonuses import check_schedule
 from klearning.optimism.priced_sweep import Priced
 from klearning.optimism.program import Program, k_values, program, solve_at, solve_best
-from klearning.optimism.temperature import Schedule, Temperature, first_guess, scheduled
+from klearning.optimism.temperature import Schedule, Temperature, first_guess, fixed, scheduled
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +81,14 @@ def _number(ready: Program, temperature: float | Schedule) -> float:
         return scheduled(ready.numbers, ready.posterior, ready.c, temperature.t)
     if ready.belief.actions == 1 and temperature == np.inf:
         return np.inf
-    tau = checks.number("temperature", temperature, 0.0)
-    if tau == 0.0 and ready.belief.actions > 1 and (ready.priced or first_guess(ready.model, ready.c) > 0.0):
+    if checks.number("temperature", temperature, 0.0) > 0.0:
+        return fixed(temperature)
+    if ready.belief.actions > 1 and (ready.priced or first_guess(ready.model, ready.c) > 0.0):
         raise ValueError(
             "temperature=0 makes the bonus c/τ infinite where something is uncertain: "
             'give a positive number, or temperature="optimal"'
         )
-    return tau
+    return 0.0
 
 
 @kernel

@@ -24,7 +24,7 @@ from klearning.models.soft import Soft
 from klearning.models.sweeps import Model
 from klearning.optimism.unseen_mass import Unseen, place_of
 
-FAR = 600.0  # exp of this times any weight of note is within the range of floats
+FAR = 600.0  # for a mass of at most 1, what falls out of the range of floats below this is of no weight
 
 
 @kernel
@@ -55,7 +55,7 @@ def kl_bound(w: Floats, n: Floats, tau: float, q: Floats, spread: Floats) -> flo
         q[j] /= total
         spread[j] = q[j] * q[j] / n[j]
         x = ((z - N) + (top - w[j] / tau)) / N  # small where N is large, and N log N would drown the rest
-        phi -= n[j] * (np.log1p(x) if x < 1.0 else np.log((z + (top - w[j] / tau)) / N))
+        phi -= n[j] * (np.log1p(x) if abs(x) < 0.5 else np.log((z + (top - w[j] / tau)) / N))
     return tau * phi
 
 
@@ -92,7 +92,7 @@ def tilt(u: Unseen, k: int, V: Floats, H: Floats, C: Floats, D: Floats, top: flo
 def tilt_heavily(u: Unseen, k: int, V: Floats, H: Floats, C: Floats, D: Floats, top: float, tau: float) -> None:
     """The same for a prior mass above 1, whose draws are closer to even than to one state: by `kl_bound`."""
     q, r, b = np.empty(V.size), np.empty(V.size), u.knots[k]
-    u.S[k] = np.exp((kl_bound(b * V, np.full(V.size, u.mass / V.size), tau, q, r) - b * top) / tau)
+    u.log_S[k] = kl_bound(b * (V - top), np.full(V.size, u.mass / V.size), tau, q, r) / tau
     g = H - C / tau**2 - V / tau
     u.variance[k] = (r * (g - (r * g).sum() / r.sum()) ** 2).sum()
     u.V[k], u.H[k], u.C[k], u.D[k] = (q * V).sum(), (q * H).sum(), (q * C).sum(), (q * D).sum()
@@ -117,6 +117,12 @@ def tilt_layer(model: Model, l: int, tau: float, W: Soft, u: Unseen) -> float:
         elif u.mass > 0.0:
             tilt(u, k, V, H, C, D, top, tau)
     return top
+
+
+@kernel(inline=True)
+def log_mean(u: Unseen, k: int) -> float:
+    """log S of a knot."""
+    return u.log_S[k] if u.mass > 1.0 else np.log(u.S[k])
 
 
 class Part(NamedTuple):
@@ -165,10 +171,10 @@ def chances_far(u: Unseen, place: int, keep: float, y: float) -> float:
     """The same by logarithms, where a factor may be beyond the range of floats."""
     best = -np.inf
     for k in range(u.knots.size):
-        log_omega = (
-            u.log_weights[place, k] + np.log(keep) if k > 0 else np.log(keep * u.weights[place, 0] + (1.0 - keep))
-        )
-        u.chance[k] = log_omega + np.log(u.S[k]) + (1.0 - u.knots[k]) * y
+        log_omega = np.log(keep) + u.log_weights[place, k]
+        if k == 0:
+            log_omega = np.logaddexp(log_omega, np.log(1.0 - keep))
+        u.chance[k] = log_omega + log_mean(u, k) + (1.0 - u.knots[k]) * y
         best = max(best, u.chance[k])
     for k in range(u.knots.size):
         u.chance[k] = np.exp(u.chance[k] - best)
@@ -208,5 +214,5 @@ def mix(u: Unseen, seen: Part, n: float, top: float, tau: float) -> Part:
 @kernel(inline=True)
 def all_unseen(u: Unseen, top: float, tau: float) -> Part:
     """φ of a row that was never seen: all weight is on the last knot."""
-    phi = top + tau * np.log(u.S[-1])
+    phi = top + tau * log_mean(u, u.knots.size - 1)
     return Part(phi, u.H[-1] - (u.V[-1] - phi) / tau, u.C[-1], u.D[-1] + u.variance[-1] / tau)

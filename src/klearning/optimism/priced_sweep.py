@@ -29,6 +29,8 @@ from klearning.optimism.temperature import (
 )
 from klearning.optimism.unseen_mass import Unseen, unseen_arrays
 
+COLD = 500.0  # how far below the size of rewards a search may begin: H̄, a difference, is rounded badly where it is cold
+
 
 @marked(scratch=True)
 class Priced(NamedTuple):
@@ -123,8 +125,8 @@ def priced_at_optimum(
     if c.shape[0] == 1:
         return at_limit(model, np.inf, policy)
     scale = largest_reward(model)
-    tau = warm if warm > 0.0 else first_guess(model, c)
-    tau = tau if tau > 0.0 else scale  # rewards are certain, but transitions may not be
+    # rewards may be certain, or all but certain, where transitions are not: then the optimum is far from the guess
+    tau = warm if warm > 0.0 else max(first_guess(model, c), scale / COLD)
     low, high, sweeps = 0.0, np.inf, 0
     while tau > 0.0:
         f, H, C, f2 = priced_sweep(model, c, tau, room)

@@ -25,6 +25,7 @@ from klearning.optimism.bonuses import BonusNumbers, largest_numerator
 MOST_SWEEPS = 200
 LONGEST_STEP = 3.0  # in log τ
 ROUNDING = 2.3e-16
+COLDEST, HOTTEST = 1e-100, 1e100  # τ³ is a float
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,17 @@ class Schedule:
 def schedule(t: int) -> Schedule:
     """τ_t = √(B·S·A (1 + log t) / (4 L t log A)), B the largest numerator of the bonus, for episode t = 1, 2, …"""
     return Schedule(checks.whole("t", t))
+
+
+def fixed(temperature: float) -> float:
+    """A temperature above 0 that was given, if a sweep can take it."""
+    tau = checks.number("temperature", temperature, 0.0, above=True)
+    if not COLDEST <= tau <= HOTTEST:
+        raise ValueError(
+            f"temperature={temperature!r} takes K-values beyond the range of floats: "
+            f'give a number from {COLDEST:g} to {HOTTEST:g}, or temperature="optimal"'
+        )
+    return tau
 
 
 @kernel

@@ -7,14 +7,14 @@ sweep, only in the table of weights ω_k(n), which is made once (docs/evidence/b
 """
 
 from functools import cache
-from math import lgamma, log
+from math import log
 from typing import NamedTuple
 
 import numpy as np
 
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats, Ints
-from klearning.beliefs.distributions import Rule, gauss_beta
+from klearning.beliefs.distributions import Rule, gauss_beta, log_sum_exp
 
 KNOTS = np.linspace(0.0, 1.0, 16) ** 2  # denser towards 0, where B is after many visits; two or four lanes of them
 DENSE = 32  # every count up to here has a row of its own in the table
@@ -37,7 +37,8 @@ class Unseen(NamedTuple):
     moves: Floats  # (A, rows) transitions seen: the posterior's own array
     span: Floats  # by layer, how far apart values of the next one may be; inf where nothing is stated
     chance: Floats  # per knot, of a row: ω_k and all that tilts it, up to a factor
-    S: Floats  # of the next layer: mean_i exp(b_k (V_i − top)/τ)
+    S: Floats  # of the next layer, for a mass of at most 1: mean_i exp(b_k (V_i − top)/τ)
+    log_S: Floats  # for a larger mass, with which S may be below the range of floats
     V: Floats  # and its means under these weights: of V, H, C, D and the slope g = V′ − V/τ
     H: Floats
     C: Floats
@@ -50,31 +51,31 @@ def unseen_arrays(mass: float, moves: Floats, span: Floats) -> Unseen:
     """For rows that were seen ``moves`` times."""
     none = np.zeros((1, KNOTS.size))
     counts, weights, logs = table(mass) if mass > 0.0 else (np.zeros(1, np.int64), none, none)
-    return Unseen(mass, KNOTS, counts, weights, logs, moves, span, *np.zeros((8, KNOTS.size)))
+    return Unseen(mass, KNOTS, counts, weights, logs, moves, span, *np.zeros((9, KNOTS.size)))
 
 
 @cache
 def table(mass: float) -> tuple[Ints, Floats, Floats]:
     """Counts, and for each the law on the knots that dominates Beta(mass, count) in convex order, and its logarithms.
 
-    Far from the bulk the weights are tiny and will meet exp of large numbers, so each must be right relative to
-    itself: every cell is integrated on its own, never taken as a difference of distribution functions.
+    Far from the bulk the weights are tiny, beyond the range of floats too, and will meet exp of large numbers, so each
+    logarithm must be right: every cell is integrated on its own, never taken as a difference of distribution functions.
     """
     far = np.geomspace(DENSE * RATIO, MOST, int(np.log(MOST / DENSE) / np.log(RATIO)))
     counts = np.unique(np.concatenate([np.arange(DENSE + 1), np.round(far)])).astype(np.int64)
-    weights = np.zeros((counts.size, KNOTS.size))
-    weights[0, -1] = 1.0  # nothing seen: B = 1
+    logs = np.full((counts.size, KNOTS.size), -np.inf)
+    logs[0, -1] = 0.0  # nothing seen: B = 1
     for row, n in enumerate(counts[1:].tolist(), 1):
-        log_norm = lgamma(mass) + lgamma(n) - lgamma(mass + n)
         for k in range(KNOTS.size - 1):
             low, high = KNOTS[k : k + 2]
             at, log_mass = cell(mass, n, low, high)
-            chance, up = np.exp(log_mass - log_norm), (at - low) / (high - low)
-            weights[row, k + 1] += chance @ up
-            weights[row, k] += chance @ (1.0 - up)
-    weights /= weights.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore"):
-        return counts, weights, np.log(weights)
+            top = log_mass.max()
+            chance, up = np.exp(log_mass - top), (at - low) / (high - low)
+            logs[row, k] = np.logaddexp(logs[row, k], top + np.log(chance @ (1.0 - up)))
+            logs[row, k + 1] = top + np.log(chance @ up)
+        logs[row] -= logs[row].max()  # first, so that the sum is 1 to the last digit
+        logs[row] -= log_sum_exp(logs[row])
+    return counts, np.exp(logs), logs
 
 
 def cell(mass: float, n: float, low: float, high: float) -> tuple[Floats, Floats]:
@@ -99,25 +100,35 @@ def later_cell(mass: float, n: float, low: float, high: float) -> tuple[Floats, 
 
 
 def first_cell(mass: float, n: float, high: float) -> tuple[Floats, Floats]:
-    """In [0, high], where b^(mass−1) may be infinite at 0: Gauss–Jacobi with that weight."""
+    """In [0, high], where b^(mass−1) may be infinite at 0: a Gauss rule with that weight."""
     end = min(high, (REACH + mass) / n)
-    x, w = jacobi_at_zero(mass)
+    x, w = rule_at_zero(mass)
     at = end * x
     return at, np.log(w) + mass * np.log(end) + (n - 1.0) * np.log1p(-at)
 
 
 @cache
-def jacobi_at_zero(mass: float) -> Rule:
-    """Nodes and weights for the integral of x^(mass−1) g(x) over [0, 1]: those of Beta(mass, 1), less its norm."""
-    x, w = gauss_beta(mass, 1.0, NODES.size)
-    return x, w / mass
+def rule_at_zero(mass: float) -> Rule:
+    """Nodes and weights for the integral of x^(mass−1) g(x) over [0, 1]: Gauss–Jacobi.
+
+    A light mass is next to 0 nearly all, and would drown the rest: there 0 is a node itself (Gauss–Radau), and what
+    lies beyond has a rule of its own, that of x^mass · g(x)/x.
+    """
+    if mass > 1.0:
+        x, w = gauss_beta(mass, 1.0, NODES.size)
+        return x, w / mass
+    x, w = gauss_beta(mass + 1.0, 1.0, NODES.size)
+    w = w / ((mass + 1.0) * x)
+    return np.append(0.0, x), np.append(1.0 / mass - w.sum(), w)
 
 
 def heavy_cell(mass: float, n: float, low: float, high: float) -> tuple[Floats, Floats]:
     """For a large mass, whose density is narrow: panels of Gauss–Legendre in x = log(b/(1−b)), about where it is."""
 
-    def height(x: float) -> float:
-        return mass * x - (mass + n) * float(np.logaddexp(0.0, x))
+    def height(x: float | Floats) -> Floats:
+        """log of b^mass (1−b)^n, without a difference of large numbers."""
+        logs: Floats = np.minimum(mass * x, -n * x) - (mass + n) * np.log1p(np.exp(-np.abs(x)))
+        return logs
 
     def down(start: float, end: float) -> float:
         """From start towards end until the density, log-concave in x, has fallen to nothing."""
@@ -137,8 +148,7 @@ def heavy_cell(mass: float, n: float, low: float, high: float) -> tuple[Floats, 
     edges = np.linspace(down(top, left), down(top, right), PANELS + 1)
     half = 0.5 * np.diff(edges)[:, None]
     x = (edges[:-1, None] + half * (NODES + 1.0)).ravel()
-    logs = mass * x - (mass + n) * np.logaddexp(0.0, x) + np.log((half * NODE_WEIGHTS).ravel())
-    return np.exp(-np.logaddexp(0.0, -x)), logs
+    return np.exp(-np.logaddexp(0.0, -x)), height(x) + np.log((half * NODE_WEIGHTS).ravel())
 
 
 @kernel(inline=True)

@@ -5,8 +5,8 @@ Of a Dirichlet row A ~ Dirichlet(α) and numbers b, with the b moved to [0, 1] a
     E exp(β Σ_i A_i b_i) = Σ_n β^n c_n / (m (m+1) … (m+n−1)),      Σ_n c_n z^n = Π_i (1 − b_i z)^(−α_i)
     n c_n = Σ_{k=1..n} p_k c_{n−k},      p_k = Σ_i α_i b_i^k
 
-in which every term is positive, so that nothing cancels. A Beta is a Dirichlet of two: its series is ₁F₁
-(`beliefs/distributions.py`).
+in which every term is positive, so that nothing cancels; by logarithms, so that nothing is beyond floats. A Beta is a
+Dirichlet of two: its series is ₁F₁ (`beliefs/distributions.py`).
 """
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from klearning.arrays import checks
 from klearning.arrays.types import Layers
 from klearning.beliefs.belief import Belief
+from klearning.beliefs.distributions import log_sum_exp
 from klearning.theory.inequality import Inequality
 
 LARGEST = 5000.0  # of β · span: beyond it the series of a Dirichlet takes long
@@ -32,15 +33,12 @@ def dirichlet_cumulant(alpha: ArrayLike, b: ArrayLike, beta: float) -> float:
         return float(beta * low)
     terms = int(x + 12.0 * np.sqrt(x) + 60.0)
     powers = np.power.outer((values - low) / span, np.arange(terms + 1))
-    p, c = weights @ powers, np.ones(terms + 1)
+    log_p, log_c = np.log(weights @ powers), np.zeros(terms + 1)
     for n in range(1, terms + 1):
-        c[n] = p[1 : n + 1] @ c[n - 1 :: -1] / n
+        log_c[n] = log_sum_exp(log_p[1 : n + 1] + log_c[n - 1 :: -1]) - np.log(n)
     rising = np.log(weights.sum() + np.arange(terms))
-    with np.errstate(divide="ignore"):  # c may vanish where only b = 0 has weight to speak of
-        log_terms = np.log(c)
-    log_terms[1:] += np.cumsum(np.log(x) - rising)
-    top = log_terms.max()
-    return float(beta * low + top + np.log(np.exp(log_terms - top).sum()))
+    log_c[1:] += np.cumsum(np.log(x) - rising)
+    return float(beta * low) + log_sum_exp(log_c)
 
 
 def reward_cumulants(belief: Belief, beta: float) -> Layers:

@@ -1,0 +1,118 @@
+"""Whether the tests notice a wrong constant: one text of the sources is replaced at a time, in a copy of the tree.
+
+python -m tools.mutants [NAME ...]
+
+Every mutant names the tests that should fail with it. Those files are run in the copy, first as they are, then with
+each mutant; what came of it is printed and, where all were tried, written to docs/evidence/mutants.md.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TABLE = Path(__file__).with_name("mutants.toml")
+PAGE = ROOT / "docs" / "evidence" / "mutants.md"
+COPIED = ("src", "tests", "tools", "pyproject.toml")
+LONGEST = 300.0  # seconds, of the tests of one mutant
+KILLED, SURVIVED, BROKEN = "killed", "**survived**", "**not run**"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One wrong line. ``tests`` are what should notice it; ``reason`` says why none can, where none can."""
+
+    name: str
+    file: str  # under src/klearning
+    text: str
+    replacement: str
+    tests: str  # a file under tests, with "-k EXPRESSION" where a few of it do
+    reason: str = ""
+
+
+def mutants() -> list[Mutant]:
+    return [Mutant(**row) for row in tomllib.loads(TABLE.read_text())["mutant"]]
+
+
+def main(names: Sequence[str]) -> int:
+    chosen = [mutant for mutant in mutants() if not names or mutant.name in names]
+    with tempfile.TemporaryDirectory() as folder:
+        copy = copied(Path(folder))
+        for tests in sorted({mutant.tests for mutant in chosen}):
+            if outcome(copy, tests) != SURVIVED:
+                print(f"tests/{tests} fails as it is: mend that first")
+                return 1
+        results = [result(copy, mutant) for mutant in chosen]
+    if not names:
+        PAGE.write_text(page(results))
+    return sum(came != KILLED and not mutant.reason for mutant, came in results)
+
+
+def copied(folder: Path) -> Path:
+    """The tree as it is, without what was compiled."""
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, folder / name)
+    return folder
+
+
+def result(copy: Path, mutant: Mutant) -> tuple[Mutant, str]:
+    """What came of it; the copy is as it was afterwards."""
+    path = copy / "src" / "klearning" / mutant.file
+    source = path.read_text()
+    began = time.monotonic()
+    if source.count(mutant.text) != 1:
+        came = BROKEN
+    else:
+        path.write_text(source.replace(mutant.text, mutant.replacement))
+        came = outcome(copy, mutant.tests)
+        path.write_text(source)
+    print(f"{came:12} {time.monotonic() - began:5.0f} s  {mutant.name}", flush=True)
+    return mutant, came
+
+
+def outcome(copy: Path, tests: str) -> str:
+    """Of the tests in the copy, until the first that fails."""
+    file, _, expression = tests.partition(" -k ")
+    pick = ["-k", expression] if expression else []
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", f"tests/{file}"]
+    here = {"PYTHONPATH": str(copy / "src"), "NUMBA_CACHE_DIR": str(copy / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, **here}
+    try:
+        run = subprocess.run([*command, *pick], cwd=copy, env=environment, capture_output=True, timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        return KILLED  # a search that does not end is noticed
+    return {0: SURVIVED, 1: KILLED}.get(run.returncode, BROKEN)
+
+
+def page(results: Sequence[tuple[Mutant, str]]) -> str:
+    killed = sum(came == KILLED for _, came in results)
+    lines = [
+        "# Mutants: whether the tests notice a wrong constant",
+        "",
+        "One line of the sources is made wrong at a time, in a copy, and the tests that should notice are run:",
+        f"{killed} of {len(results)} are noticed.",
+        "Made by `make mutants` (the lines are in `tools/mutants.toml`); do not edit.",
+        "",
+        "| what is made wrong | in | tests | what came of it |",
+        "|---|---|---|---|",
+    ]
+    for mutant, came in results:
+        tests = mutant.tests.partition(" -k ")[0]
+        why = f": {mutant.reason}" if came != KILLED and mutant.reason else ""
+        lines.append(f"| {mutant.name} | `{mutant.file}` | `{tests}` | {came}{why} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
