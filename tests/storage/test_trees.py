@@ -106,7 +106,7 @@ def test_a_memory_holds_arrays_and_numbers_alone():
 
 def test_rows_widen_themselves():
     def rows(width):
-        return empty_rows(np.array([0, width, 2 * width]), ACTIONS)
+        return empty_rows(ACTIONS, 2 * width)
 
     old = rows(2)
     assert add_weight(old, 1, 0, 3, 0.25)  # from the first state to the second of the next layer

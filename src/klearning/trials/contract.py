@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from klearning.arrays.trees import leaf_names, put_together_by_name, take_apart
+from klearning.arrays.tree_checks import restored
+from klearning.arrays.trees import leaf_names, take_apart
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode
@@ -126,7 +127,7 @@ def _put_together_again(fresh: Any, memory: Any, expect: Expect) -> Any:
     leaves = {name: np.array(leaf) for name, leaf in zip(leaf_names(memory), take_apart(memory), strict=True)}
     for name, leaf in leaves.items():
         expect(leaf.dtype.kind in "biuf", f"{name} cannot be saved: give arrays, numbers, or NamedTuples of them")
-    return put_together_by_name(fresh, leaves)
+    return restored(fresh, leaves)
 
 
 def _check_steps(agent: Agent, world: MDP, belief: Belief, episodes: int, expect: Expect) -> None:
