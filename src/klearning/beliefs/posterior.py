@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import kernel
-from klearning.arrays.row_checks import row_totals, same_entries
+from klearning.arrays.row_checks import check_pool, row_totals, same_entries
 from klearning.arrays.rows import Rows, add_weight, enlarge
 from klearning.arrays.tree_checks import check_fixed, differs, refuse
 from klearning.arrays.trees import marked
@@ -40,6 +40,8 @@ class Posterior(NamedTuple):
 
     def check(self, fresh: "Posterior", name: str) -> None:
         refuse(f"{name}.variance", "is negative", self.variance < 0.0, self.variance)
+        if self.learns:
+            check_pool(f"{name}.model.rows", self.model.rows, fresh.visits.shape[1])
 
 
 def mean_rewards(p: Posterior) -> MeanRewards:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import index, kernel
-from klearning.arrays.row_checks import check_pool, check_rows
+from klearning.arrays.row_checks import check_rows
 from klearning.arrays.rows import Rows
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
@@ -46,7 +46,6 @@ class Model(NamedTuple):
         """Every row leads to states of the next layer; of the table, where all share one."""
         low, high = successor_range(fresh.layers, fresh.table)
         check_rows(f"{name}.rows", self.rows, fresh.reward.shape, low, high)
-        check_pool(f"{name}.rows", self.rows, fresh.reward.shape[1])
 
 
 def successor_range(layers: Ints, table: Ints) -> tuple[Ints, Ints]:
