@@ -71,7 +71,12 @@ def learner_parts(case: str) -> tuple[Header, Arrays]:
     learner, _ = begun(case)
     arrays = arrays_of(learner)
     settings = json.loads(json.dumps(settings_of(learner, arrays)))
-    return {"format": learner_file.FORMAT, "version": learner_file.VERSION, "klearning": __version__, **settings}, arrays
+    return {
+        "format": learner_file.FORMAT,
+        "version": learner_file.VERSION,
+        "klearning": __version__,
+        **settings,
+    }, arrays
 
 
 def learner_bytes(header: Header, arrays: Arrays) -> bytes:
@@ -119,7 +124,8 @@ HEADERS: dict[str, Callable[[Header], Header]] = {
     "a space of another kind": lambda h: {**h, "observation_space": {"kind": "Box"}},
     "a space of nothing": lambda h: {**h, "observation_space": None},
     "a space of objects": lambda h: {
-        **h, "observation_space": {"kind": "MultiDiscrete", "nvec": [4], "start": [0], "dtype": "object"}
+        **h,
+        "observation_space": {"kind": "MultiDiscrete", "nvec": [4], "start": [0], "dtype": "object"},
     },  # fmt: skip
     "step beyond the horizon": lambda h: {**h, "step": 10**6},
     "step below zero": lambda h: {**h, "step": -3},
@@ -144,7 +150,8 @@ HEADERS: dict[str, Callable[[Header], Header]] = {
     "mass below zero": lambda h: {**h, "prior": {**h["prior"], "transitions": {"kind": "dirichlet", "mass": -1.0}}},
     "another mass": lambda h: {**h, "prior": {**h["prior"], "transitions": {"kind": "dirichlet", "mass": 7.0}}},
     "the other kind of layers": lambda h: {
-        **h, "prior": {**h["prior"], "stationary": not h["prior"].get("stationary", False)}
+        **h,
+        "prior": {**h["prior"], "stationary": not h["prior"].get("stationary", False)},
     },  # fmt: skip
     "span of text": lambda h: {**h, "prior": {**h["prior"], "span": "x"}},
     "another agent": lambda h: {**h, "agent": {"name": "PSRL" if h["agent"]["name"] != "PSRL" else "UCRL2"}},

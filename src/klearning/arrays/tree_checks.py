@@ -56,8 +56,10 @@ def differs(x: Any, y: Any) -> Flags:
     """Where numbers are not the same, rounding apart."""
     if np.asarray(x).dtype.kind != "f":
         return np.asarray(x != y)
-    with np.errstate(invalid="ignore"):
-        return ~((x == y) | (np.abs(np.subtract(x, y)) <= TINY + CLOSE * np.maximum(np.abs(x), np.abs(y))))
+    finite = np.isfinite(x) & np.isfinite(y)
+    with np.errstate(invalid="ignore", over="ignore"):
+        close = np.abs(np.subtract(x, y)) <= TINY + CLOSE * np.maximum(np.abs(x), np.abs(y))
+    return np.logical_not((x == y) | (finite & close))
 
 
 def check_fixed(name: str, part: Any, fresh: Any) -> None:

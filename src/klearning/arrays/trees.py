@@ -105,7 +105,7 @@ def _put(template: Any, arrays: Arrays, name: str, shared: dict[int, Any], grows
         return _of_form(template, parts)
     leaf = arrays[name]
     if not isinstance(template, np.ndarray):
-        if leaf.shape != () or leaf.dtype.kind != np.asarray(template).dtype.kind:
+        if leaf.shape != () or leaf.dtype != np.asarray(template).dtype:
             raise ValueError(f"{name} is {leaf.dtype} {leaf.shape}, not one number like {template!r}")
         return type(template)(leaf.item())
     if leaf.dtype != template.dtype or leaf.ndim != template.ndim:

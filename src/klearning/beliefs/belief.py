@@ -97,9 +97,9 @@ class Belief:
         shape = (checks.array("reward_sums", self.reward_sums, (None, self.tables.height)).shape[0], self.tables.height)
         over = np.zeros(shape, np.bool_)
         over[:, self.table[:-1] + self.end] = self.end >= 0
-        for field in ("visits", "reward_sums", "initial"):
-            if getattr(getattr(self, field), "dtype", None) != np.float64:
-                raise ValueError(f"{field} is no array of floats: give one, as Belief.from_counts makes it")
+        for name in ("visits", "reward_sums", "initial"):
+            if getattr(getattr(self, name), "dtype", None) != np.float64:
+                raise ValueError(f"{name} is no array of floats: give one, as Belief.from_counts makes it")
         if self.visits.shape != shape or not np.array_equal(np.isinf(self.visits), over):
             raise ValueError(f"visits is not of shape {shape}, and infinite just where an episode is over")
         checks.counts("visits", np.where(over, 0.0, self.visits), shape)
@@ -225,7 +225,7 @@ class Belief:
         return p
 
     def after(self, p: Posterior) -> "Belief":
-        """This belief with the statistics of a posterior that grew out of it: by kernels, so it is not checked again."""
+        """This belief with the statistics of a posterior that grew out of it: kernels made it, nothing is checked."""
         belief = copy(self)
         transitions = self.transitions._replace(rows=p.model.rows)
         vars(belief).update(visits=p.visits, reward_sums=p.reward_sums, transitions=transitions)

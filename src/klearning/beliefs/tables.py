@@ -23,7 +23,9 @@ class Tables(NamedTuple):
         """That layers rise from 0, and rows begin where `tables_for` lets them."""
         for name, x in (("layers", self.layers), ("first", self.first)):
             if not isinstance(x, np.ndarray) or x.dtype != np.int64 or x.ndim != 1 or len(x) < 2:
-                raise ValueError(f"tables.{name}={x!r} is no array of offsets: give 0 and, for every layer, where it ends")
+                raise ValueError(
+                    f"tables.{name}={x!r} is no array of offsets: give 0 and, for every layer, where it ends"
+                )
         widths = np.diff(self.layers)
         if self.layers[0] != 0 or widths.min() < 1:
             raise ValueError(f"tables.layers={self.layers.tolist()} does not rise from 0: every layer needs a state")

@@ -72,6 +72,7 @@ def check_episode(learner: Learner, settings: dict[str, Any], arrays: Arrays) ->
         _check_form(name, arrays[name], dtype, (length,))
     for name in ("returns", "rewards"):
         refuse(name, "is not finite", ~np.isfinite(arrays[name]), arrays[name])
+    refuse("said", "is no number", np.isnan(arrays["said"]), arrays["said"])
     for reward in arrays["rewards"].tolist():
         learner.prior.reward.doubt(reward)
     for name, least, most in (

@@ -81,9 +81,7 @@ def _parse(path: Path, data: bytes) -> tuple[dict[str, Any], Arrays]:
         header = json_from(parts.pop(HEADER, b"null"))
         arrays = {} if header is None else _arrays(parts)
     except ValueError as error:
-        raise ValueError(
-            f"{path} is no archive of a learner, or not a whole one ({error}): use another copy"
-        ) from None
+        raise ValueError(f"{path} is no archive of a learner, or not a whole one ({error}): use another copy") from None
     if not isinstance(header, dict):
         raise ValueError(f"{path} holds no learner: save one with learner.save(path)")
     return header, arrays

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from klearning.arrays.checks import TOLERANCE
 from klearning.arrays.tree_checks import check_fixed, refuse, restored
 from klearning.arrays.trees import leaf_names, take_apart
 from klearning.arrays.types import Arrays
@@ -97,12 +98,16 @@ class Trial:
 
     def _check_log(self, t: int) -> None:
         """That the log is one of t episodes."""
-        for name in ("values", "returns"):
-            x = getattr(self.log, name)[:t]
-            refuse(f"log.{name}", "is not finite", ~np.isfinite(x), x)
-        refuse("log.visits", "is no count", ~(self.log.visits >= 0.0), self.log.visits)
-        if self.log.visits.sum() != t * self.world.horizon:
-            raise ValueError(f"log.visits are {self.log.visits.sum():g}, not {self.world.horizon} in each of {t} episodes")
+        log, reward = self.log, self.world.reward
+        low, high = self.world.horizon * min(0.0, reward.min()), self.world.horizon * max(0.0, reward.max())
+        values, slack = log.values[:t], TOLERANCE * (high - low)
+        impossible = ~((values >= low - slack) & (values <= high + slack))
+        refuse("log.values", "is no value of a policy in this world", impossible, values)
+        refuse("log.returns", "is not finite", ~np.isfinite(log.returns[:t]), log.returns)
+        refuse("log.diagnostics", "is no number", np.isnan(log.diagnostics[:, :t]), log.diagnostics)
+        refuse("log.visits", "is no count", ~(log.visits >= 0.0), log.visits)
+        if log.visits.sum() != t * self.world.horizon:
+            raise ValueError(f"log.visits are {log.visits.sum():g}, not {self.world.horizon} in each of {t} episodes")
 
     def _log_until(self, t: int) -> Arrays:
         log = self.log
