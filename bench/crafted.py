@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ def archives() -> Attempts:
 def _files(case: str, files: Iterator[tuple[str, bytes]]) -> Attempts:
     _, sound = crafted.learner_parts(case)
     for name, data in files:
-        yield f"{case}: {name}", lambda data=data: used_learner(data, sound)
+        yield f"{case}: {name}", partial(used_learner, data, sound)
 
 
 def used_learner(data: bytes, sound: dict[str, Any]) -> str:
@@ -137,7 +138,7 @@ def checkpoints() -> Attempts:
         whole = crafted.trial_of(case)
         whole.advance(crafted.EPISODES)
         for name, state in crafted.crafted_trials(case):
-            yield f"{case}: {name}", lambda case=case, state=state, whole=whole: used_trial(case, state, whole.state())
+            yield f"{case}: {name}", partial(used_trial, case, state, whole.state())
 
 
 def used_trial(case: str, state: dict[str, Any], whole: dict[str, Any]) -> str:

@@ -126,7 +126,7 @@ HEADERS: dict[str, Callable[[Header], Header]] = {
     "a space of objects": lambda h: {
         **h,
         "observation_space": {"kind": "MultiDiscrete", "nvec": [4], "start": [0], "dtype": "object"},
-    },  # fmt: skip
+    },
     "step beyond the horizon": lambda h: {**h, "step": 10**6},
     "step below zero": lambda h: {**h, "step": -3},
     "step as text": lambda h: {**h, "step": "1"},
@@ -152,7 +152,7 @@ HEADERS: dict[str, Callable[[Header], Header]] = {
     "the other kind of layers": lambda h: {
         **h,
         "prior": {**h["prior"], "stationary": not h["prior"].get("stationary", False)},
-    },  # fmt: skip
+    },
     "span of text": lambda h: {**h, "prior": {**h["prior"], "span": "x"}},
     "another agent": lambda h: {**h, "agent": {"name": "PSRL" if h["agent"]["name"] != "PSRL" else "UCRL2"}},
     "no agent": lambda h: {**h, "agent": [1]},
@@ -177,8 +177,8 @@ def _with_header(data: bytes, how: int = zipfile.ZIP_DEFLATED) -> Callable[[Head
 
 
 def _bomb(settings: Header, arrays: Arrays) -> bytes:
-    """Two gigabytes of zeros, packed into two megabytes by hand, so that they need not be made."""
-    size, piece = 2**31 - 2**20, bytes(2**20)
+    """Half a gigabyte of zeros in half a megabyte, packed bit by bit, so that it need not be made."""
+    size, piece = 2**29, bytes(2**20)
     packer, packed, crc = zlib.compressobj(9, zlib.DEFLATED, -15), [], 0
     for _ in range(size // 2**20):
         packed.append(packer.compress(piece))

@@ -73,7 +73,8 @@ def entries(rows: Rows) -> tuple[Ints, Ints]:
 def row_totals(rows: Rows) -> Floats:
     """The total weight of every row, (A, S), as `rows.row_sums`, all at once."""
     entry, row = entries(rows)
-    return np.bincount(row, rows.weight[entry], rows.start.size).reshape(rows.start.shape)
+    total: Floats = np.bincount(row, rows.weight[entry], rows.start.size).astype(np.float64)
+    return total.reshape(rows.start.shape)
 
 
 def same_entries(x: Rows, y: Rows) -> bool:

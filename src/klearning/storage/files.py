@@ -86,11 +86,12 @@ def array_from_bytes(name: str, data: bytes) -> NDArray[Any]:
     header = ARRAY_HEADER.fullmatch(data[8 + wide : first])
     if data[:6] != np.lib.format.MAGIC_PREFIX or header is None:
         raise ValueError(f"{name} is no array of numbers in NumPy's format")
-    dtype, order = np.dtype(header["type"].decode()), "F" if header["fortran"] == b"True" else "C"
+    dtype, fortran = np.dtype(header["type"].decode()), header["fortran"] == b"True"
     shape = tuple(int(n) for n in header["shape"].replace(b",", b" ").split())
     if dtype.kind not in PLAIN or math.prod(shape) * dtype.itemsize != len(data) - first:
         raise ValueError(f"{name} is no array of {dtype} {shape}: it has {len(data) - first} bytes")
-    return np.frombuffer(data, dtype, offset=first).reshape(shape, order=order).copy(order=order)
+    flat = np.frombuffer(data, dtype, offset=first)
+    return flat.reshape(shape[::-1]).T.copy(order="F") if fortran else flat.reshape(shape).copy()
 
 
 def json_from(text: str | bytes) -> Any:
