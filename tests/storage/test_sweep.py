@@ -130,7 +130,7 @@ def test_a_memory_of_another_form_is_refused():
     for i, wrong in [(0, np.zeros((3, 1))), (0, np.zeros(3, int)), (3, np.zeros(4))]:
         with pytest.raises(ValueError, match="another type"):
             put_together(template, [*leaves[:i], wrong, *leaves[i + 1 :]])
-    with pytest.raises(IndexError):
+    with pytest.raises(ValueError, match="shorter"):
         put_together(template, leaves[:-1])
 
 
