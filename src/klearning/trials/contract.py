@@ -107,9 +107,9 @@ def _check_policy(agent: Agent, world: MDP, belief: Belief, episodes: int, expec
         values = agent.values(memory)
         expect(np.shape(values) == (world.states,), f"values has shape {np.shape(values)}, not {(world.states,)}")
         expect(bool(np.isfinite(values).all()), "values are not finite")
+        expect(same(belief.visits, visits), "it changed the belief that it began with")
         if t == episodes // 2:
             memory = _put_together_again(agent.begin(belief), memory, expect)
-    expect(same(belief.visits, visits), "it changed the belief that it began with")
     whole = new_task(agent, world, episodes, 0)
     agent.advance(agent.begin(belief), whole, 0, episodes)
     expect(same(task.log.returns, whole.log.returns), "chunks of episodes, or pauses, change what happens")
