@@ -5,7 +5,7 @@ BIN := .venv/bin
 RUN := .venv/.run
 DEV := .venv/.dev
 
-.PHONY: help setup lock reproduce study examples test slow mutants lint bench site clean
+.PHONY: help setup lock reproduce study examples test slow bounds mutants lint bench site clean
 
 help:
 	@echo "make reproduce  run the paper's experiments, draw its figures and check its claims into out/ (QUICK=1: a taste)"
@@ -13,6 +13,7 @@ help:
 	@echo "make examples   run the examples, one after the other"
 	@echo "make test       run the tests"
 	@echo "make slow       run the statistical and crash tests, which take longer"
+	@echo "make bounds     run what kernels compute with every index checked"
 	@echo "make mutants    make one line wrong at a time and see whether the tests notice: docs/evidence/mutants.md"
 	@echo "make lint       check style and types"
 	@echo "make bench      measure speed (prints the table of docs/evidence/performance.md)"
@@ -56,6 +57,10 @@ test: $(DEV)
 
 slow: $(DEV)
 	$(BIN)/python -m pytest -n 2 -m slow
+
+bounds: $(DEV)
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 -m "not slow" tests/contract/test_agents_contract.py \
+		tests/contract/test_trusted_arrays.py tests/golden/test_trial.py tests/storage/test_crafted.py
 
 mutants: $(DEV)
 	$(BIN)/python -m tools.mutants

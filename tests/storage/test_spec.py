@@ -282,14 +282,14 @@ def test_a_grid(tmp_path):
         agent = [{name = "KLearning"}, {name = "UCBVI", scale = [1.0, 0.01]}]
         episodes = 20
         seeds = 2
-        prior = {reward = {kind = "gaussian", sd = 2.0}, transitions = {mass = 0.5}, span = [1.0, 2.0, 3.0]}
+        prior = {reward = {kind = "gaussian", sd = 2.0}, transitions = {mass = 0.5}, span = 2.0}
         protocol = "text"
         stop = "solved"
         evaluate_every = 5
         snapshots = [5, 10]
         """,
     )
-    prior = kl.Prior(kl.Gaussian(sd=2.0), kl.Dirichlet(0.5), [1.0, 2.0, 3.0])
+    prior = kl.Prior(kl.Gaussian(sd=2.0), kl.Dirichlet(0.5), 2.0)
     rest = {"prior": prior, "episodes": 20, "protocol": "text", "stop": "solved"}
     by_hand = [
         spec(
@@ -371,6 +371,9 @@ BAD_FILES = {
     "reward as number": (table(prior="{reward = 1}"), "reward"),
     "snapshots as number": (table(snapshots="5"), "snapshots"),
     "protocol as number": (table(protocol="5"), "protocol"),
+    "a number for a table": ("sweep = [1]", "sweep=1 is no table"),
+    "lists in lists": ("a = " + "[" * 5000, r"sweep\.toml is nested too deeply"),
+    "a span for other layers": (table(prior="{span = [1.0, 2.0]}"), "span has shape"),
     "means taken for alternatives": (table(world="{name = 'bandit', means = [0.1, 0.9]}"), "means"),
 }
 

@@ -6,6 +6,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import kernel
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.models.sweeps import greedy, hard_sweep
@@ -13,6 +14,7 @@ from klearning.trials.agent import Agent
 from klearning.trials.task import Task, play
 
 
+@marked(chances=("policy",))
 class Memory(NamedTuple):
     policy: Floats
 

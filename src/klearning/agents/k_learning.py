@@ -16,11 +16,13 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.tree_checks import differs, refuse
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
-from klearning.beliefs.posterior import Episode, Posterior, learn
+from klearning.beliefs.posterior import Episode, Posterior, check_derived, learn
 from klearning.models.soft import Soft, soft_values
-from klearning.optimism.bonuses import BONUSES, BonusNumbers, bonus_named, check_schedule, refresh
+from klearning.optimism.bonuses import BONUSES, BonusNumbers, bonus_named, check_schedule, fill, refresh
 from klearning.optimism.priced_sweep import Priced
 from klearning.optimism.program import program, soft_part, solve_at, solve_best
 from klearning.optimism.temperature import Temperature, fixed, scheduled
@@ -38,6 +40,7 @@ class Rule(NamedTuple):
     tau: float
 
 
+@marked(counts=("c", "warm"), chances=("policy",))
 class Memory(NamedTuple):
     """What the agent carries from one episode to the next; the arrays are changed in place."""
 
@@ -47,6 +50,13 @@ class Memory(NamedTuple):
     warm: float
     policy: Floats
     work: Soft | Priced
+
+    def check(self, fresh: "Memory", name: str) -> None:
+        check_derived(self.posterior, fresh.posterior, f"{name}.posterior")
+        if list(BONUSES.values())[fresh.bonus.version].fill is None:
+            c = np.zeros_like(self.c)
+            fill(fresh.bonus, self.posterior, c)
+            refuse(f"{name}.c", "does not follow from its posterior", differs(self.c, c), self.c)
 
 
 @kernel
@@ -124,11 +134,11 @@ class KLearning(Agent[Memory]):
         return memory._replace(warm=found.warm)
 
     def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
-        fill = BONUSES[self.bonus].fill
-        if fill is None:
+        own = BONUSES[self.bonus].fill
+        if own is None:
             return update(memory, memory.warm, episode)
         p = learn(memory.posterior, episode)
-        fill(memory.bonus, p, memory.c)
+        own(memory.bonus, p, memory.c)
         return memory._replace(posterior=p)
 
     def values(self, memory: Memory) -> Floats:

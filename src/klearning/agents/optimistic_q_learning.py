@@ -36,7 +36,13 @@ class Settings(NamedTuple):
     confidence: Confidence
 
 
-@marked(offsets=("layers",))
+@marked(
+    offsets=("layers",),
+    fixed=("layers", "end"),
+    finite=("Q", "V", "mean", "squares"),
+    counts=("visits", "beta"),
+    chances=("policy",),
+)
 class Memory(NamedTuple):
     layers: Ints
     end: int  # the state of every layer where an episode is over, or -1

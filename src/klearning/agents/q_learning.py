@@ -32,7 +32,7 @@ class Settings(NamedTuple):
     discount: float
 
 
-@marked(offsets=("layers", "table"))
+@marked(offsets=("layers", "table"), fixed=("layers", "table"), finite=("Q",), counts=("visits",), chances=("policy",))
 class Memory(NamedTuple):
     layers: Ints
     table: Ints  # where the rows of each layer begin in Q: see `Model`

@@ -28,7 +28,7 @@ class Settings(NamedTuple):
     step: float
 
 
-@marked(offsets=("layers",))
+@marked(offsets=("layers",), fixed=("layers", "end"), finite=("Q", "V"), counts=("visits",), chances=("policy",))
 class Memory(NamedTuple):
     layers: Ints
     end: int  # the state of every layer where an episode is over, or -1

@@ -14,19 +14,24 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import kernel
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
-from klearning.beliefs.posterior import Posterior, learn
+from klearning.beliefs.posterior import Posterior, check_derived, learn
 from klearning.models.soft import Soft, boltzmann, soft_arrays, soft_sweep, soft_values
 from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task, play
 
 
+@marked(fixed=("nothing",), chances=("policy",))
 class Memory(NamedTuple):
     posterior: Posterior
     nothing: Floats  # c = 0
     policy: Floats
     work: Soft
+
+    def check(self, fresh: "Memory", name: str) -> None:
+        check_derived(self.posterior, fresh.posterior, f"{name}.posterior")
 
 
 @kernel

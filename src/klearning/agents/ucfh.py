@@ -21,9 +21,10 @@ from klearning.agents.value_iteration import Planning, planning
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.rows import add_weight, enlarge
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.belief import Belief
-from klearning.beliefs.posterior import Episode, Posterior, derive, learn, with_rows
+from klearning.beliefs.posterior import Episode, Posterior, check_statistics, derive, learn, with_rows
 from klearning.models.sweeps import greedy, maximum, row_of
 from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task, play
@@ -36,6 +37,7 @@ class Settings(NamedTuple):
     most: float  # S·m·L
 
 
+@marked(chances=("policy",))
 class Memory(NamedTuple):
     """Value iteration's memory, what was seen but is not yet in its model, and whether to plan."""
 
@@ -51,6 +53,10 @@ class Memory(NamedTuple):
     @property
     def V(self) -> Floats:
         return self.planning.V
+
+    def check(self, fresh: "Memory", name: str) -> None:
+        """Nothing reads what follows from the pending statistics, and what was absorbed leaves it behind."""
+        check_statistics(self.pending, fresh.pending, f"{name}.pending")
 
 
 @kernel

@@ -18,6 +18,8 @@ import numpy as np
 from klearning.agents.value_iteration import Planning, planning, update
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.tree_checks import refuse
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode, Posterior
@@ -31,6 +33,7 @@ class Settings(NamedTuple):
     delta: float
 
 
+@marked(counts=("since",), chances=("policy",))
 class Memory(NamedTuple):
     """Value iteration's memory, and the epoch: visits within it, and whether it has ended."""
 
@@ -46,6 +49,9 @@ class Memory(NamedTuple):
     @property
     def V(self) -> Floats:
         return self.planning.V
+
+    def check(self, fresh: "Memory", name: str) -> None:
+        refuse(f"{name}.since", "is more than all visits", self.since > self.posterior.visits, self.since)
 
 
 @kernel(inline=True)

@@ -5,12 +5,14 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import kernel
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
-from klearning.beliefs.posterior import Episode, Posterior, learn
+from klearning.beliefs.posterior import Episode, Posterior, check_derived, learn
 from klearning.trials.agent import Agent
 
 
+@marked(finite=("reward", "Q", "V", "scratch"), chances=("policy",))
 class Planning(NamedTuple):
     """What is known, the last plan made from it, and room for making one; axes (action, state)."""
 
@@ -20,6 +22,9 @@ class Planning(NamedTuple):
     V: Floats
     policy: Floats
     scratch: Floats
+
+    def check(self, fresh: "Planning", name: str) -> None:
+        check_derived(self.posterior, fresh.posterior, f"{name}.posterior")
 
 
 def planning(posterior: Posterior, Q: Floats | None = None) -> Planning:

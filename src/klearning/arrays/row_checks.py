@@ -42,10 +42,20 @@ def check_rows(field: str, rows: Rows, shape: tuple[int, int], low: Ints, high: 
         raise ValueError(f"{field} have weights that are negative or not finite: give numbers of zero or more")
 
 
+def check_pool(field: str, rows: Rows, height: int) -> None:
+    """Rows that will grow: no two share a place, and what lies between them is harmless too."""
+    if ((rows.succ < 0) | (rows.succ >= height)).any():
+        raise ValueError(f"{field} have successors in their pool that are not below {height}")
+    if not (np.isfinite(rows.weight) & (rows.weight >= 0.0)).all():
+        raise ValueError(f"{field} have weights in their pool that are negative or not finite")
+    order = np.argsort(rows.start, axis=None)
+    start, room = rows.start.ravel()[order], rows.room.ravel()[order]
+    _refuse(field, "shares its place with another", _unsorted(start[:-1] + room[:-1] > start[1:], order, rows.start))
+
+
 def check_probabilities(field: str, rows: Rows, least: Floats) -> None:
     """The weights of every row sum to one, except where ``least``, by state, is zero and they may be absent."""
-    entry, row = entries(rows)
-    total = np.bincount(row, rows.weight[entry], rows.start.size).reshape(rows.start.shape)
+    total = row_totals(rows)
     wrong = (np.abs(total - 1.0) > TOLERANCE) & ((least > 0.0) | (total > 0.0))
     if wrong.any():
         a, s = np.argwhere(wrong)[0]
@@ -58,6 +68,33 @@ def entries(rows: Rows) -> tuple[Ints, Ints]:
     first = np.cumsum(length) - length
     entry = np.repeat(rows.start.ravel() - first, length) + np.arange(int(length.sum()))
     return entry, np.repeat(np.arange(length.size), length)
+
+
+def row_totals(rows: Rows) -> Floats:
+    """The total weight of every row, (A, S), as `rows.row_sums`, all at once."""
+    entry, row = entries(rows)
+    total: Floats = np.bincount(row, rows.weight[entry], rows.start.size).astype(np.float64)
+    return total.reshape(rows.start.shape)
+
+
+def same_entries(x: Rows, y: Rows) -> bool:
+    """Whether two sets of rows hold the same, wherever it lies in their pools."""
+    (key, weight), (other_key, other_weight) = _in_order(x), _in_order(y)
+    return bool(np.array_equal(key, other_key) and np.allclose(weight, other_weight, rtol=TOLERANCE, atol=0.0))
+
+
+def _in_order(rows: Rows) -> tuple[Ints, Floats]:
+    """All entries that have weight, by row and successor."""
+    entry, row = entries(rows)
+    entry, row = entry[rows.weight[entry] > 0.0], row[rows.weight[entry] > 0.0]
+    order = np.lexsort((rows.succ[entry], row))
+    return np.stack([row[order], rows.succ[entry[order]]]), rows.weight[entry[order]]
+
+
+def _unsorted(bad: Flags, order: Ints, like: Ints) -> Flags:
+    flags = np.zeros(like.shape, np.bool_)
+    flags.ravel()[order[:-1][bad]] = True
+    return flags
 
 
 def _is_array(x: object, kind: type, dimensions: int) -> bool:

@@ -8,6 +8,8 @@ Nothing here knows an agent. What is special about a field its record says itsel
     @marked(scratch=True)             the whole record is room to work in: never kept, never widened
     def widen(self, fresh, before, after)      the record widens itself
 
+and others say what its numbers may be (`arrays/tree_checks.py`), because kernels believe what a file says.
+
 Any other array that a wider memory has larger is a table: its last axis is the states, all layers one after the other
 (or one layer, where all share a table). One that it has of the same size holds nothing per state, and is kept.
 """
@@ -18,22 +20,24 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from klearning.arrays import checks
 from klearning.arrays.types import Arrays
 
 ROOT = "memory"
 NUMBERS = "biufc"  # kinds of dtype
+MARKS = ("offsets", "grows", "since", "fixed", "counts", "finite", "chances")
 
 Record = TypeVar("Record", bound=type)
 
 
-def marked(
-    *, scratch: bool = False, offsets: tuple[str, ...] = (), grows: tuple[str, ...] = (), since: tuple[str, ...] = ()
-) -> Callable[[Record], Record]:
-    """Say of a NamedTuple which of its fields are special."""
+def marked(*, scratch: bool = False, **fields: tuple[str, ...]) -> Callable[[Record], Record]:
+    """Say of a NamedTuple which of its fields are special, by one of `MARKS` each."""
+    for name in fields:
+        checks.choice("mark", name, MARKS)
 
     def mark(record: Record) -> Record:
-        for name, value in (("SCRATCH", scratch), ("OFFSETS", offsets), ("GROWS", grows), ("SINCE", since)):
-            setattr(record, name, value)
+        for name, value in {"scratch": scratch, **fields}.items():
+            setattr(record, name.upper(), value)
         return record
 
     return mark
@@ -51,21 +55,23 @@ def leaf_names(memory: Any) -> list[str]:
 
 def leaves(memory: Any, name: str = ROOT) -> Arrays:
     """The arrays and numbers of a memory by name, as in ``memory.posterior.visits``."""
-    if _mark(memory, "SCRATCH", False):
+    if mark_of(memory, "SCRATCH", False):
         return {}
     if isinstance(memory, tuple):
-        return {leaf: x for field, part in _fields(memory) for leaf, x in leaves(part, f"{name}.{field}").items()}
+        return {leaf: x for field, part in fields_of(memory) for leaf, x in leaves(part, f"{name}.{field}").items()}
     array = np.asarray(memory)
     if array.dtype.kind not in NUMBERS:
         raise ValueError(f"{name} is a {type(memory).__name__}: a memory is NamedTuples of arrays and numbers alone")
     return {name: array}
 
 
-def _fields(record: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
+def fields_of(record: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
+    """What a record holds, by name."""
     return zip(getattr(record, "_fields", range(len(record))), record, strict=True)
 
 
-def _mark(record: Any, mark: str, default: Any = ()) -> Any:
+def mark_of(record: Any, mark: str, default: Any = ()) -> Any:
+    """What the class of a record was marked with."""
     return getattr(record, mark, default) if isinstance(record, tuple) else default
 
 
@@ -82,18 +88,20 @@ def put_together_by_name(template: Any, arrays: Arrays) -> Any:
 
 
 def _put(template: Any, arrays: Arrays, name: str, shared: dict[int, Any], grows: bool = False) -> Any:
-    if _mark(template, "SCRATCH", False):
+    if mark_of(template, "SCRATCH", False):
         return _sharing(template, shared)
     if isinstance(template, tuple):
         parts = []
-        for field, part in _fields(template):
+        for field, part in fields_of(template):
             inner = f"{name}.{field}"
-            late = field in _mark(template, "SINCE") and not _holds(arrays, inner)
-            grown = field in _mark(template, "GROWS")
+            late = field in mark_of(template, "SINCE") and not _holds(arrays, inner)
+            grown = field in mark_of(template, "GROWS")
             parts.append(_sharing(part, shared) if late else _put(part, arrays, inner, shared, grown))
         return _of_form(template, parts)
     leaf = arrays[name]
     if not isinstance(template, np.ndarray):
+        if leaf.shape != () or leaf.dtype != np.asarray(template).dtype:
+            raise ValueError(f"{name} is {leaf.dtype} {leaf.shape}, not one number like {template!r}")
         return type(template)(leaf.item())
     if leaf.dtype != template.dtype or leaf.ndim != template.ndim:
         raise ValueError(f"{name} has another type, {leaf.dtype} {leaf.shape}, than {template.dtype} {template.shape}")
@@ -122,16 +130,16 @@ def widen(old: Any, fresh: Any, before: int, after: int, name: str = ROOT) -> An
 
     Arrays of ``fresh`` are written to and kept, so that one that is in two places stays so.
     """
-    if _mark(old, "SCRATCH", False):
+    if mark_of(old, "SCRATCH", False):
         return fresh
     if isinstance(old, tuple):
         if hasattr(old, "widen"):
             return old.widen(fresh, before, after)
         parts = []
-        for (field, part), new in zip(_fields(old), fresh, strict=True):
-            if field in _mark(old, "OFFSETS"):
+        for (field, part), new in zip(fields_of(old), fresh, strict=True):
+            if field in mark_of(old, "OFFSETS"):
                 parts.append(new)
-            elif field in _mark(old, "GROWS"):
+            elif field in mark_of(old, "GROWS"):
                 parts.append(part)
             else:
                 parts.append(widen(part, new, before, after, f"{name}.{field}"))

@@ -7,6 +7,7 @@ family (`beliefs/rewards.py`), and with a Dirichlet of total mass α0 over the n
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike
 from klearning.arrays import checks
 from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.layers import from_layers, offsets
+from klearning.arrays.row_checks import check_pool, check_rows
 from klearning.arrays.rows import copy_rows, row_sums, rows_from_layers, rows_with_room
 from klearning.arrays.types import Floats, Ints, Layers
 from klearning.beliefs.posterior import Episode, Posterior, derive_all, learn, mean_rewards
@@ -24,7 +26,7 @@ from klearning.beliefs.sampling import draw_tables
 from klearning.beliefs.tables import Tables, tables_for
 from klearning.beliefs.transitions import Dirichlet, Known, Transitions
 from klearning.models.mdp import MDP
-from klearning.models.sweeps import Model
+from klearning.models.sweeps import Model, successor_range
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +86,30 @@ class Belief:
     visits: Floats  # (A, rows), the kernels' order
     reward_sums: Floats
     transitions: Transitions
+
+    def __post_init__(self) -> None:
+        """What the kernels trust: they check no index."""
+        self.tables.check()
+        widths, (rows, even, total, learns) = np.diff(self.layers), self.transitions
+        checks.distributions("initial", self.initial, (int(widths[0]),))
+        if not -1 <= self.end < widths.min():
+            raise ValueError(f"end={self.end} is no state of every layer: give a number below {widths.min()}, or -1")
+        shape = (checks.array("reward_sums", self.reward_sums, (None, self.tables.height)).shape[0], self.tables.height)
+        over = np.zeros(shape, np.bool_)
+        over[:, self.table[:-1] + self.end] = self.end >= 0
+        for name in ("visits", "reward_sums", "initial"):
+            if getattr(getattr(self, name), "dtype", None) != np.float64:
+                raise ValueError(f"{name} is no array of floats: give one, as Belief.from_counts makes it")
+        if self.visits.shape != shape or not np.array_equal(np.isinf(self.visits), over):
+            raise ValueError(f"visits is not of shape {shape}, and infinite just where an episode is over")
+        checks.counts("visits", np.where(over, 0.0, self.visits), shape)
+        checks.number("transitions.even_mass", even, 0.0)
+        checks.number("transitions.total", total, 0.0)
+        if not isinstance(learns, bool):
+            raise ValueError(f"transitions.learns={learns!r} is neither True nor False")
+        check_rows("transitions.rows", rows, shape, *successor_range(*self.tables))
+        if learns:
+            check_pool("transitions.rows", rows, self.tables.height)
 
     @classmethod
     def before(cls, prior: Prior, world: Layered) -> "Belief":
@@ -199,9 +225,11 @@ class Belief:
         return p
 
     def after(self, p: Posterior) -> "Belief":
-        """This belief with the statistics of a posterior that grew out of it."""
+        """This belief with the statistics of a posterior that grew out of it: kernels made it, nothing is checked."""
+        belief = copy(self)
         transitions = self.transitions._replace(rows=p.model.rows)
-        return replace(self, visits=p.visits, reward_sums=p.reward_sums, transitions=transitions)
+        vars(belief).update(visits=p.visits, reward_sums=p.reward_sums, transitions=transitions)
+        return belief
 
     def update(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike) -> "Belief":
         """The belief after one more episode; this one stays as it is. States are numbered through all layers."""

@@ -2,8 +2,13 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from klearning.arrays.compiled import kernel
+from klearning.arrays.row_checks import check_pool, row_totals, same_entries
 from klearning.arrays.rows import Rows, add_weight, enlarge
+from klearning.arrays.tree_checks import check_fixed, differs, refuse
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.rewards import MeanRewards, RewardPrior, reward_posterior
 from klearning.models.sweeps import Model, row_of
@@ -20,6 +25,7 @@ class Episode(NamedTuple):
     rewards: Floats
 
 
+@marked(fixed=("prior", "total", "learns"), counts=("visits", "moves"), finite=("variance", "reward_sums"))
 class Posterior(NamedTuple):
     """A belief as the kernels read it: its statistics and what follows from them; axes (action, state)."""
 
@@ -32,10 +38,42 @@ class Posterior(NamedTuple):
     total: float  # prior mass Σα of a transition row
     learns: bool  # whether transitions are learnt
 
+    def check(self, fresh: "Posterior", name: str) -> None:
+        refuse(f"{name}.variance", "is negative", self.variance < 0.0, self.variance)
+        if self.learns:
+            check_pool(f"{name}.model.rows", self.model.rows, fresh.visits.shape[1])
+
 
 def mean_rewards(p: Posterior) -> MeanRewards:
     """The part of a posterior that its reward family reads."""
     return MeanRewards(p.model.reward, p.variance, p.visits, p.reward_sums)
+
+
+def check_statistics(p: Posterior, fresh: Posterior, name: str) -> None:
+    """That visits, moves, reward sums and rows agree, as they do in whatever `learn` has made of a fresh posterior."""
+    over = np.isinf(fresh.visits)
+    visits, moves = np.where(over, 0.0, p.visits), np.where(over, 0.0, p.moves)
+    refuse(f"{name}.moves", "is more than the visits", moves > visits, p.moves)
+    refuse(f"{name}.reward_sums", "is the sum of no rewards", (visits == 0.0) & (p.reward_sums != 0.0), p.reward_sums)
+    if not p.learns:
+        check_fixed(f"{name}.moves", p.moves, fresh.moves)
+        if not same_entries(p.model.rows, fresh.model.rows):
+            raise ValueError(f"{name}.model.rows are not the transitions that the prior knows")
+        return
+    total = row_totals(p.model.rows)
+    wrong = differs(total, row_totals(fresh.model.rows) + moves) & ~over
+    refuse(f"{name}.model.rows: the sum of row", "is not prior and moves", wrong, total)
+
+
+def check_derived(p: Posterior, fresh: Posterior, name: str) -> None:
+    """That means and variances are those that follow from the statistics, and these agree."""
+    check_statistics(p, fresh, name)
+    m = p.model
+    reward, scale, variance = np.zeros_like(m.reward), fresh.model.scale.copy(), np.zeros_like(p.variance)
+    derive_all(p._replace(model=m._replace(reward=reward, scale=scale), variance=variance))
+    for field, x, y in (("model.reward", m.reward, reward), ("model.scale", m.scale, scale),
+                        ("variance", p.variance, variance)):  # fmt: skip
+        refuse(f"{name}.{field}", "does not follow from visits and reward sums", differs(x, y), x)
 
 
 @kernel(inline=True)

@@ -19,6 +19,20 @@ class Tables(NamedTuple):
     layers: Ints
     first: Ints  # layer l has the rows from first[l] on: from layers[l] on, or from 0 where all layers share them
 
+    def check(self) -> None:
+        """That layers rise from 0, and rows begin where `tables_for` lets them."""
+        for name, x in (("layers", self.layers), ("first", self.first)):
+            if not isinstance(x, np.ndarray) or x.dtype != np.int64 or x.ndim != 1 or len(x) < 2:
+                raise ValueError(
+                    f"tables.{name}={x!r} is no array of offsets: give 0 and, for every layer, where it ends"
+                )
+        widths = np.diff(self.layers)
+        if self.layers[0] != 0 or widths.min() < 1:
+            raise ValueError(f"tables.layers={self.layers.tolist()} does not rise from 0: every layer needs a state")
+        alike = not self.first.any() and (widths == widths[0]).all()
+        if self.first.shape != self.layers.shape or not (alike or np.array_equal(self.first, self.layers)):
+            raise ValueError("tables.first is neither where the layers begin nor, where all are of one width, 0")
+
     @property
     def shared(self) -> bool:
         return bool(self.first[-1] == 0)

@@ -256,6 +256,8 @@ class Learner:
                     stream.bit_generator.state = state
                 self.observations.forget(met)
                 self._set_starts()
+            else:
+                self._make_room()
             self._new_episode()
 
     def _make_room(self) -> None:

@@ -5,9 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from klearning.arrays.trees import leaf_names, put_together_by_name, take_apart
+from klearning.arrays.tree_checks import restored
+from klearning.arrays.trees import leaf_names, take_apart
 from klearning.arrays.types import Arrays
 from klearning.environments.learner import Learner
+from klearning.environments.learner_checks import (
+    check_belief,
+    check_episode,
+    check_observations,
+    check_size,
+    check_starts,
+)
 from klearning.storage.codec import (
     NotRegistered,
     agent_data,
@@ -18,6 +26,10 @@ from klearning.storage.codec import (
     space_data,
 )
 from klearning.storage.learner_file import read_archive, write_archive
+from klearning.trials.streams import set_state
+
+# what building from settings that nobody wrote may raise, in our code or in Gymnasium's
+NOT_OURS = (IndexError, TypeError, ValueError, AttributeError, AssertionError, OverflowError, RecursionError)
 
 
 def save(learner: Learner, path: str | Path) -> None:
@@ -31,10 +43,11 @@ def load(path: str | Path) -> Learner:
     path = Path(path)
     settings, arrays = read_archive(path)
     try:
+        spaces = build_space(settings["observation_space"]), build_space(settings["action_space"])
+        check_size(settings, spaces, arrays)
         learner = Learner(
             build_agent(settings["agent"]),
-            build_space(settings["observation_space"]),
-            build_space(settings["action_space"]),
+            *spaces,
             settings["horizon"],
             prior=build_prior(settings["prior"], beside=arrays),
             seed=settings["seed"],
@@ -43,7 +56,9 @@ def load(path: str | Path) -> Learner:
         restore(learner, settings, arrays)
     except NotRegistered as error:
         raise ValueError(f"{path} cannot be read here: {error}") from None
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except KeyError as error:
+        raise ValueError(f"{path} is not what this version of klearning writes: it has no {error}") from None
+    except NOT_OURS as error:
         raise ValueError(f"{path} is not what this version of klearning writes: {error}") from None
     return learner
 
@@ -84,16 +99,17 @@ def arrays_of(learner: Learner) -> Arrays:
 
 def restore(learner: Learner, settings: dict[str, Any], arrays: Arrays) -> None:
     """What these hold beyond what a learner is made with."""
-    l = settings["step"]
+    check_observations(learner, arrays["observations"])
     learner.observations.remember(arrays["observations"].tolist())
-    if not learner.observations.discovers and arrays["starts"].shape != learner.starts.shape:
-        raise ValueError(f"starts has shape {arrays['starts'].shape}, not {learner.starts.shape}")
-    learner.starts = arrays["starts"]
-    learner.memory = put_together_by_name(learner.agent.begin(learner._belief()), arrays)
+    check_starts(learner, arrays["starts"])
+    check_episode(learner, settings, arrays)
+    l, learner.starts = settings["step"], arrays["starts"]
+    learner.memory = restored(learner.agent.begin(learner._belief()), arrays)
+    check_belief(learner)
     learner.episode, learner.step, learner.over = settings["episode"], l, settings["over"]
     learner._waiting, learner.said = settings["waiting"], arrays["said"]
     learner.returns, learner._uniforms = arrays["returns"].tolist(), arrays["uniforms"].tolist()
     learner._states[: l + 1], learner._chosen[: l + 1] = arrays["states"], arrays["chosen"]
     learner._rewards[:l] = arrays["rewards"]
     for stream, state in zip(learner.streams, settings["streams"], strict=True):
-        stream.bit_generator.state = state
+        set_state(stream, state)

@@ -26,7 +26,7 @@ from klearning.experiments.spec import Spec, build_agent, build_world, spec_from
 from klearning.experiments.store import Store, StoreError, provenance
 from klearning.models.mdp import MDP, optimal_value
 from klearning.storage import codec
-from klearning.storage.files import arrays_from_bytes, arrays_to_bytes, checksum, write_whole
+from klearning.storage.files import arrays_from_bytes, arrays_to_bytes, checksum, json_from, write_whole
 from klearning.trials import regret
 from klearning.trials.trial import Trial
 
@@ -179,7 +179,7 @@ def get(store: Store, batch: Batch) -> BatchRecord:
     if not has(store, batch):
         raise KeyError(f"no batch {batch.name[:12]} in {store.path}")
     try:
-        page = json.loads(path_of(store, batch).read_text())
+        page = json_from(path_of(store, batch).read_text())
         data = path_of(store, batch).with_suffix(".npz").read_bytes()
         if checksum(data) != page["arrays_sha256"]:
             raise ValueError("its arrays have another checksum")

@@ -24,6 +24,7 @@ from klearning.beliefs.belief import Belief, Prior
 from klearning.models.mdp import MDP
 from klearning.storage import codec
 from klearning.storage.codec import TRANSITIONS
+from klearning.storage.files import json_from
 from klearning.trials.agent import Agent
 
 VERSION = 1
@@ -90,8 +91,10 @@ def _try_out(spec: Spec) -> None:
     """Build all of it, so that what does not fit is an error now and not in the run."""
     world = build_world(spec)
     build_agent(spec)
+    prior = build_prior(spec, world)
+    prior.spans(world.horizon)
     if TRANSITIONS[spec.prior["transitions"]["kind"]][-1] in spec.prior["transitions"]:
-        Belief.before(build_prior(spec, world), world)
+        Belief.before(prior, world)
 
 
 def _text(field: str, value: Any) -> str:
@@ -139,7 +142,7 @@ def build_agent(spec: Spec) -> Agent:
 
 def spec_from_json(text: str) -> Spec:
     """Read a spec back; anything but what `Spec.canonical` writes is an error."""
-    data = json.loads(text)
+    data = json_from(text)
     if not isinstance(data, dict) or data.get("version") != VERSION:
         raise ValueError(f"spec is not of version {VERSION}: it was written by another version of klearning")
     names = list(Spec.__dataclass_fields__)
@@ -166,20 +169,22 @@ def sweep_from_toml(path: Path) -> list[Spec]:
     """
     try:
         data = tomllib.loads(path.read_text())
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not TOML: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{path} is nested too deeply: a sweep is tables and lists of them") from None
     for key in data:
         checks.choice(f"table of {path}", key, ["sweep"])
     tables = data.get("sweep", [])
     if not isinstance(tables, list):
         raise ValueError(f"{path} has one table [sweep]: write [[sweep]], because there may be several")
-    specs = [spec for table in tables for spec in _expand(table)]
+    specs = [spec for table in tables for spec in _expand(codec.table("sweep", table))]
     if not specs:
         raise ValueError(f"{path} has no [[sweep]] table: nothing to run")
     return specs
 
 
-def _expand(table: dict[str, Any]) -> Iterator[Spec]:
+def _expand(table: Mapping[str, Any]) -> Iterator[Spec]:
     known = ["world", "agent", "prior", "episodes", "seeds", "protocol", "stop", "evaluate_every", "snapshots"]
     for key in table:
         checks.choice("sweep key", key, known)

@@ -22,7 +22,15 @@ from klearning.arrays.rows import (
     tiled_rows,
 )
 from klearning.arrays.types import Floats, Ints, Layers
-from klearning.models.sweeps import Model, all_action_values, greedy, hard_sweep, occupancy_sweep, policy_sweep
+from klearning.models.sweeps import (
+    Model,
+    all_action_values,
+    greedy,
+    hard_sweep,
+    occupancy_sweep,
+    policy_sweep,
+    successor_range,
+)
 from klearning.models.tabular import END, read_horizon, read_name, read_table
 
 
@@ -57,7 +65,7 @@ class MDP:
             raise ValueError("reward has no actions: give at least one")
         checks.distributions("initial", self.initial, (int(cuts[1]),))
         widths = np.diff(cuts)
-        low, high = (np.repeat(np.append(ends, cuts[-1]), widths) for ends in (cuts[1:-1], cuts[2:]))
+        low, high = successor_range(cuts, cuts)
         check_rows("rows", self.rows, (self.actions, self.states), low, high)
         check_probabilities("rows", self.rows, (high > low).astype(float))
         _check_noise(self.noise, self.reward)

@@ -18,12 +18,18 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import index, kernel
+from klearning.arrays.row_checks import check_rows
 from klearning.arrays.rows import Rows
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 
 
-@marked(offsets=("layers", "table"))
+@marked(
+    offsets=("layers", "table"),
+    fixed=("layers", "table", "end", "mass"),
+    finite=("reward",),
+    counts=("initial", "scale"),
+)
 class Model(NamedTuple):
     """Rewards and transitions of an MDP, true or expected; axes (action, state)."""
 
@@ -35,6 +41,22 @@ class Model(NamedTuple):
     scale: Floats
     mass: float
     rows: Rows
+
+    def check(self, fresh: "Model", name: str) -> None:
+        """Every row leads to states of the next layer; of the table, where all share one."""
+        low, high = successor_range(fresh.layers, fresh.table)
+        check_rows(f"{name}.rows", self.rows, fresh.reward.shape, low, high)
+
+
+def successor_range(layers: Ints, table: Ints) -> tuple[Ints, Ints]:
+    """By row of the tables, the first row that it may lead to and the one behind the last; none behind the last layer.
+
+    With one table for all layers it is the whole table.
+    """
+    if table[-1] == 0:
+        return np.zeros(layers[1], np.int64), np.full(layers[1], layers[1])
+    low, high = (np.repeat(np.append(ends, layers[-1]), np.diff(layers)) for ends in (layers[1:-1], layers[2:]))
+    return low, high
 
 
 @kernel(inline=True)

@@ -15,12 +15,14 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode, Posterior
 from klearning.models.sweeps import shared
 
 
+@marked(fixed=("version", "spread"))
 class BonusNumbers(NamedTuple):
     """A bonus as the kernels read it: its row in the table, and per layer the squared span of the next one's values."""
 

@@ -9,6 +9,7 @@ Reading data imports nothing: a name that is not registered is an error that say
 """
 
 import inspect
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,6 +31,7 @@ REGISTRIES: dict[str, Registry] = {"agent": AGENTS, "world": WORLDS}
 TRANSITIONS = {"dirichlet": ("mass", "support"), "known": ("transitions",)}  # parameters by kind; the last are blocks
 WORLD = "world"  # in place of blocks: those of the world that the prior is for
 BESIDE = "arrays"  # in place of blocks: those that lie beside the data
+MOST_PARTS = 1_000_000  # of a space
 MOST_ENTRIES = 10_000  # of blocks within data
 
 
@@ -296,6 +298,8 @@ def build_space(data: dict[str, Any]) -> spaces.Space[Any]:
             dtype = np.dtype(data["dtype"]).type
             return spaces.MultiDiscrete(np.array(data["nvec"]), dtype=dtype, start=np.array(data["start"]))
         case "MultiBinary":
+            if math.prod(np.atleast_1d(data["n"]).tolist()) > MOST_PARTS:
+                raise ValueError(f"MultiBinary space of {data['n']} parts: at most {MOST_PARTS:,} are read")
             return spaces.MultiBinary(data["n"])
         case "Tuple":
             return spaces.Tuple([build_space(part) for part in data["spaces"]])

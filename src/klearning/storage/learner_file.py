@@ -9,7 +9,6 @@ import hashlib
 import io
 import json
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 
 from klearning.arrays.types import Arrays
 from klearning.storage.codec import BESIDE
-from klearning.storage.files import EPOCH, arrays_to_bytes, write_whole
+from klearning.storage.files import EPOCH, array_from_bytes, arrays_to_bytes, json_from, members, write_whole
 from klearning.version import __version__
 
 FORMAT = "klearning learner"
@@ -78,20 +77,18 @@ def _upgraded(header: dict[str, Any]) -> dict[str, Any]:
 def _parse(path: Path, data: bytes) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays; only plain arrays are read, so that nothing can be executed."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            header = json.loads(archive.read(HEADER))
-            arrays = {
-                name.removesuffix(".npy"): np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
-                for name in archive.namelist()
-                if name != HEADER
-            }
-    except KeyError:
-        raise ValueError(f"{path} holds no learner: save one with learner.save(path)") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError):
-        raise ValueError(f"{path} is no archive of a learner, or not a whole one: use another copy") from None
+        parts = members(data)
+        header = json_from(parts.pop(HEADER, b"null"))
+        arrays = {} if header is None else _arrays(parts)
+    except ValueError as error:
+        raise ValueError(f"{path} is no archive of a learner, or not a whole one ({error}): use another copy") from None
     if not isinstance(header, dict):
         raise ValueError(f"{path} holds no learner: save one with learner.save(path)")
     return header, arrays
+
+
+def _arrays(parts: Mapping[str, bytes]) -> Arrays:
+    return {name.removesuffix(".npy"): array_from_bytes(name, part) for name, part in parts.items()}
 
 
 def _checksum(header: Mapping[str, Any], arrays: Arrays) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from klearning.arrays.trees import leaf_names, put_together_by_name, take_apart
+from klearning.arrays.tree_checks import restored
+from klearning.arrays.trees import leaf_names, take_apart
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode
@@ -106,9 +107,9 @@ def _check_policy(agent: Agent, world: MDP, belief: Belief, episodes: int, expec
         values = agent.values(memory)
         expect(np.shape(values) == (world.states,), f"values has shape {np.shape(values)}, not {(world.states,)}")
         expect(bool(np.isfinite(values).all()), "values are not finite")
+        expect(same(belief.visits, visits), "it changed the belief that it began with")
         if t == episodes // 2:
             memory = _put_together_again(agent.begin(belief), memory, expect)
-    expect(same(belief.visits, visits), "it changed the belief that it began with")
     whole = new_task(agent, world, episodes, 0)
     agent.advance(agent.begin(belief), whole, 0, episodes)
     expect(same(task.log.returns, whole.log.returns), "chunks of episodes, or pauses, change what happens")
@@ -126,7 +127,7 @@ def _put_together_again(fresh: Any, memory: Any, expect: Expect) -> Any:
     leaves = {name: np.array(leaf) for name, leaf in zip(leaf_names(memory), take_apart(memory), strict=True)}
     for name, leaf in leaves.items():
         expect(leaf.dtype.kind in "biuf", f"{name} cannot be saved: give arrays, numbers, or NamedTuples of them")
-    return put_together_by_name(fresh, leaves)
+    return restored(fresh, leaves)
 
 
 def _check_steps(agent: Agent, world: MDP, belief: Belief, episodes: int, expect: Expect) -> None:

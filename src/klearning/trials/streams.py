@@ -4,6 +4,7 @@ No stream is used twice: what differs in a name or in the number is independent.
 """
 
 import zlib
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,19 @@ def sequence(seed: int, *names: str, number: int) -> np.random.SeedSequence:
 def streams(seed: int, *names: str, uses: int) -> list[np.random.Generator]:
     """One stream per use: 0, 1, …"""
     return [np.random.default_rng(sequence(seed, *names, number=use)) for use in range(uses)]
+
+
+def set_state(stream: np.random.Generator, state: Any) -> None:
+    """Go on where a stream of the same kind was; ValueError where no such stream can have been there."""
+    try:
+        inner = state["state"]
+        numbers = (inner["state"], 128), (inner["inc"], 128), (state["has_uint32"], 1), (state["uinteger"], 32)
+        sound = state.keys() == stream.bit_generator.state.keys() and inner["inc"] % 2 == 1
+        if not sound or not all(type(x) is int and 0 <= x < 2**bits for x, bits in numbers):
+            raise ValueError("its numbers are out of range")
+        stream.bit_generator.state = state
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise ValueError(f"this is no state of a random stream: {error}") from None
 
 
 def whole_number(seed: int, *names: str, number: int) -> int:

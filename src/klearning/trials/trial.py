@@ -6,17 +6,20 @@
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from klearning.arrays.trees import leaf_names, put_together_by_name, take_apart
+from klearning.arrays.checks import TOLERANCE
+from klearning.arrays.tree_checks import check_fixed, refuse, restored
+from klearning.arrays.trees import leaf_names, take_apart
 from klearning.arrays.types import Arrays
 from klearning.beliefs.belief import Belief, Prior
-from klearning.beliefs.posterior import Episode
+from klearning.beliefs.posterior import Episode, Posterior
 from klearning.models.mdp import MDP
 from klearning.trials.agent import Agent
-from klearning.trials.streams import streams
+from klearning.trials.streams import set_state, streams
 from klearning.trials.task import Log, Task, World
 
 CHUNK_SECONDS = 0.1  # about how long a kernel runs before Python may show progress or stop
@@ -29,7 +32,7 @@ class Trial:
         self, agent: Agent, world: MDP, prior: Prior, seed: int, episodes: int, evaluate_every: int = 1
     ) -> None:
         belief = Belief.before(prior, world)
-        self.agent, self.world, self.episodes = agent, world, episodes
+        self.agent, self.world, self.prior, self.episodes = agent, world, prior, episodes
         self.task = new_task(agent, world, episodes, seed, evaluate_every)
         self.memory = agent.begin(belief)
         self.played = 0  # episodes
@@ -70,7 +73,9 @@ class Trial:
     def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
         """Take up the state of a trial like this one; ValueError where it is another's, which leaves this one unfit."""
         try:
-            memory = put_together_by_name(self.memory, {name: x.copy() for name, x in arrays.items()})
+            fresh = self.agent.begin(Belief.before(self.prior, self.world))
+            memory = restored(fresh, {name: x.copy() for name, x in arrays.items()})
+            self._check_start(memory, fresh)
             played = len(arrays["log.values"])
             for name, part in self._log_until(played).items():
                 if (arrays[name].shape, arrays[name].dtype) != (part.shape, part.dtype):
@@ -78,11 +83,31 @@ class Trial:
                         f"{name} is {arrays[name].dtype} {arrays[name].shape}, not {part.dtype} {part.shape}"
                     )
                 part[...] = arrays[name]
+            self._check_log(played)
             for stream, state in zip(self._streams(), json.loads(arrays["streams"].tobytes()), strict=True):
-                stream.bit_generator.state = state
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+                set_state(stream, state)
+        except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"this is not the state of such a trial: {error}") from None
         self.memory, self.played = memory, played
+
+    def _check_start(self, memory: Any, fresh: Any) -> None:
+        """That what is believed begins where the world does."""
+        believed, begun = (getattr(m, "posterior", None) for m in (memory, fresh))
+        if isinstance(believed, Posterior) and isinstance(begun, Posterior):
+            check_fixed("memory.posterior.model.initial", believed.model.initial, begun.model.initial)
+
+    def _check_log(self, t: int) -> None:
+        """That the log is one of t episodes."""
+        log, reward = self.log, self.world.reward
+        low, high = self.world.horizon * min(0.0, reward.min()), self.world.horizon * max(0.0, reward.max())
+        values, slack = log.values[:t], TOLERANCE * (high - low)
+        impossible = ~((values >= low - slack) & (values <= high + slack))
+        refuse("log.values", "is no value of a policy in this world", impossible, values)
+        refuse("log.returns", "is not finite", ~np.isfinite(log.returns[:t]), log.returns)
+        refuse("log.diagnostics", "is no number", np.isnan(log.diagnostics[:, :t]), log.diagnostics)
+        refuse("log.visits", "is no count", ~(log.visits >= 0.0), log.visits)
+        if log.visits.sum() != t * self.world.horizon:
+            raise ValueError(f"log.visits are {log.visits.sum():g}, not {self.world.horizon} in each of {t} episodes")
 
     def _log_until(self, t: int) -> Arrays:
         log = self.log
