@@ -331,7 +331,7 @@ def test_tensorboard(tmp_path):
 
 def test_tensorboard_that_is_missing_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "tensorboardX", None)
-    with pytest.raises(ImportError, match=r"pip install 'klearning\[tensorboard\]'"):
+    with pytest.raises(ImportError, match=r"pip install tensorboardX"):
         kl.TensorBoardWriter(tmp_path)
 
 
