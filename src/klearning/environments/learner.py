@@ -35,6 +35,10 @@ from klearning.trials.task import Streams, draw_action
 WAYS = ("greedy", "soft")
 
 
+def no_doubt(reward: float) -> str | None:
+    return None
+
+
 class PriorWarning(UserWarning):
     """What was seen is hardly possible under the prior."""
 
@@ -102,7 +106,8 @@ class Learner:
         self._uniforms: list[float] = []
         self._best: Floats | None = None
         self._before: Any = None  # the episode: what `abandon_episode` goes back to
-        self._doubt = self.prior.reward.doubt  # looked up once, not at every step
+        # looked up once, not at every step; whoever was warned is not told again
+        self._doubt = no_doubt if self._warned else self.prior.reward.doubt
 
     @property
     def policy(self) -> Floats:
@@ -212,7 +217,7 @@ class Learner:
             raise ValueError(f"reward={reward!r} of step {l} is not finite: fix the simulator, or clip its rewards")
         doubt = self._doubt(r)
         if doubt is not None and not self._warned:
-            self._warned = True
+            self._warned, self._doubt = True, no_doubt
             warnings.warn(doubt, PriorWarning, stacklevel=2)
         a = None if action is None else self.actions.number(action)
         s = END if terminated else self.observations.number(observation) + 1
