@@ -8,14 +8,15 @@ time of a call every handler is replaced by one that takes note, and what was no
 import _signal  # type: ignore[import-not-found]  # what `signal` wraps: fifteen times as fast without its enumerations
 import signal
 import threading
+from contextlib import ContextDecorator
 from types import FrameType, TracebackType
 from typing import Any
 
 CATCHABLE = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 
 
-class Uninterrupted:
-    """``with uninterrupted:`` holds signals back until the block is left.
+class Uninterrupted(ContextDecorator):
+    """``with uninterrupted:`` holds signals back until the block is left; so does a function under ``@uninterrupted``.
 
     In a thread other than the main one, where no handler runs, and inside another such block it does nothing.
     """

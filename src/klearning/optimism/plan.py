@@ -7,6 +7,7 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.layers import by_layer
 from klearning.arrays.types import Floats, Layers
 from klearning.beliefs.belief import Belief
@@ -38,6 +39,7 @@ class Plan:
     proved: bool
 
 
+@uninterrupted  # once, not for each of its kernels
 def solve(
     belief: Belief,
     temperature: str | float | Schedule = "optimal",
