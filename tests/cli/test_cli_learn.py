@@ -111,3 +111,17 @@ def test_an_ignored_ctrl_c_stays_ignored():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout == "True\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "worth"),
+    [
+        ((), "not proved, because with a stationary prior no bonus is"),
+        (("-p", "stationary=no"), "not proved for this prior and bonus"),
+        (("-p", "stationary=no", "-a", "bonus=split"), "by proof, of the states met so far"),
+    ],
+    ids=["stationary", "reward", "split"],
+)
+def test_the_last_line_says_what_the_bound_is_worth(options, worth, tmp_path):
+    done = klearning("learn", "FrozenLake-v1", "-n", "3", "--horizon", "5", *options, cwd=tmp_path)
+    assert worth in done.stdout.splitlines()[-1]

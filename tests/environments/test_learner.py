@@ -582,3 +582,13 @@ def test_large_spaces_are_discovered():
 def test_the_same_seed_gives_the_same_actions(seed):
     one, two = (numbered(kl.PSRL(), 4, 2, 10, seed=seed) for _ in range(2))
     assert walk(one, corridor(), 3) == walk(two, corridor(), 3)
+
+
+def test_what_is_believed_can_be_looked_at():
+    learner = kl.learn(kl.KLearning(), kl.WorldEnv(kl.river_swim(horizon=8)), episodes=5)
+    belief, model_free = learner.belief, kl.learn(kl.QLearning(), kl.WorldEnv(kl.river_swim(horizon=8)), episodes=1)
+    assert belief.visits[np.isfinite(belief.visits)].sum() == 5 * 8
+    assert belief.initial[1] == 1.0  # all episodes began in the state met first
+    assert kl.solve(belief).proved is False
+    with pytest.raises(ValueError, match="holds no belief"):
+        _ = model_free.belief

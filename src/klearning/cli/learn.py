@@ -124,8 +124,25 @@ def learn(
         f"{learner.agent} in {environment}: mean return {whole:.4g} over {learner.episode} episodes, "
         f"{late:.4g} over the last {min(LATE, learner.episode)}"
     )
+    if line := bound_line(learner):
+        say(line)
     if save is not None:
         say(f"saved: {save}")
+
+
+def bound_line(learner: Any) -> str:
+    """What the agent's own bound is worth; empty where it states none, or not by a bonus of ours."""
+    from klearning.optimism.bonuses import BONUSES
+    from klearning.optimism.program import program
+
+    bound, bonus = learner.diagnostics.get("bound"), getattr(learner.agent, "bonus", None)
+    if bound is None or bonus not in BONUSES:
+        return ""
+    stated = f"it states that no policy returns more than {bound:.4g} on average"
+    if learner.prior.stationary:
+        return f"{stated}; not proved, because with a stationary prior no bonus is (docs/reference/theory.md)"
+    proved = program(learner.belief, bonus).proved
+    return f"{stated}; {'by proof, of the states met so far' if proved else 'not proved for this prior and bonus'}"
 
 
 def given(context: click.Context, **settings: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ is learnt from.
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,14 @@ class Learner:
         width = len(self.starts)
         uniform = np.full(width, 1.0 / width)
         return Belief.empty(self.prior, [width] * self.horizon, self.actions.count, uniform, END)
+
+    @property
+    def belief(self) -> Belief:
+        """What is believed now, of an agent that believes something; states are numbered as in `policy`."""
+        posterior = self.agent.posterior(self.memory)
+        if posterior is None:
+            raise ValueError(f"agent={self.agent!r} holds no belief: it learns values or policies directly")
+        return replace(self._belief().after(posterior), initial=posterior.model.initial.copy())
 
     def _fresh_memory(self) -> Any:
         """The agent's, with an even policy wherever it has yet to plan one."""
