@@ -1,4 +1,4 @@
-"""Ctrl-C at random instants, counted: `python -m bench.interrupts [N]`. Prints the table of docs/reliability.md.
+"""Ctrl-C at random instants, counted: `python -m bench.interrupts [N]`. Prints the table of docs/evidence/reliability.md.
 
 N interrupts of every public function that computes for long, in a process of its own each, so that a crash is seen and
 counted; then N commands `klearning learn --save`, stopped while they import and while they learn.
@@ -27,7 +27,7 @@ SECONDS = 2.0  # in which a command is interrupted: after its start, or after it
 
 def main(count: int = 60) -> None:
     print("| interrupted | times | crashes | other errors | episodes lost | like the undisturbed one |")
-    print("|---|--:|--:|--:|--:|---|")
+    print("|---|---|---|---|---|---|")
     for name in [*AGENTS, *(f"Learner, {agent}" for agent in AGENTS), *COMPUTATIONS]:
         done = subprocess.run(
             [sys.executable, "-m", "bench.interrupts", "inside", name, str(count)], capture_output=True, text=True
