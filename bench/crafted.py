@@ -31,7 +31,7 @@ SECONDS = 20  # that a file may take
 
 def main() -> None:
     print("| files | bounds checked | how many | " + " | ".join(OUTCOMES) + " |")
-    print("|---|---|" + "--:|" * (1 + len(OUTCOMES)))
+    print("|---|---|" + "---|" * (1 + len(OUTCOMES)))
     for checked in ("", "1"):
         for kind in KINDS:
             count = counted(kind, {**os.environ, "NUMBA_BOUNDSCHECK": checked or "0"})
