@@ -144,6 +144,7 @@ def test_no_line_gives_a_traceback(nothing_runs, capsys, arguments):
     check(arguments, capsys)
 
 
+@pytest.mark.slow
 @fuzz
 @given(arguments=deep_lines())
 @pytest.mark.filterwarnings("ignore")

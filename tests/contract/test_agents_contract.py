@@ -373,7 +373,11 @@ def late(agent, world, episodes, seeds=4):
 
 @pytest.mark.parametrize(
     ("agent", "world"),
-    [pair for arms, layers in LEARNERS for pair in ((arms, ARMS), (layers, THREE_LAYERS))],
+    [
+        pytest.param(agent, world, marks=pytest.mark.slow if getattr(agent, "bonus", "") in ("sharp", "split") else ())
+        for arms, layers in LEARNERS
+        for agent, world in ((arms, ARMS), (layers, THREE_LAYERS))
+    ],
     ids=lambda x: x.name if isinstance(x, kl.MDP) else str(x),
 )
 def test_regret_stops_growing(agent, world):

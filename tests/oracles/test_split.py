@@ -22,6 +22,7 @@ from tests.support.theory_cases import NODES, SHAPES, temperatures
 seeds = st.integers(0, 2**32 - 1)
 
 
+@pytest.mark.slow
 @thorough
 @given(seeds)
 def test_a_row_is_at_least_its_certainty_equivalent(seed):
@@ -33,6 +34,7 @@ def test_a_row_is_at_least_its_certainty_equivalent(seed):
         assert exact(mass, counts, W, tau) - 1e-11 * np.ptp(W) <= ours <= W.max() + 1e-11 * np.ptp(W)
 
 
+@pytest.mark.slow
 def test_a_row_is_far_tighter_than_sharp():
     """Excess over the posterior mean, as a multiple of the exact one, on 400 rows; `sharp` is given W's own span.
 
