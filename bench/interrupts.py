@@ -1,4 +1,4 @@
-"""Ctrl-C at random instants, counted: `python -m bench.interrupts [N]`. Prints the table of docs/evidence/reliability.md.
+"""Ctrl-C at random instants, counted: `python -m bench.interrupts [N]`. Prints the table of reliability.md.
 
 N interrupts of every public function that computes for long, in a process of its own each, so that a crash is seen and
 counted; then N commands `klearning learn --save`, stopped while they import and while they learn.

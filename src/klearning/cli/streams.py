@@ -27,8 +27,9 @@ def spell_out(error: UnicodeError) -> tuple[str, int]:
 def prepare_streams() -> None:
     """No sign is an error, a closed stream takes what nobody reads, and a warning is a line like any other of ours."""
     codecs.register_error("spell_out", spell_out)
-    nowhere = Path(os.devnull).open("w")  # noqa: SIM115, open to the end
-    sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115, open to the end
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="spell_out")
