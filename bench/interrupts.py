@@ -91,18 +91,22 @@ def interrupted_learning(loop: Callable[..., Any], agent: Any, count: int) -> tu
 
 def own_loop(learner: Any, env: Any, episodes: int, callbacks: Any) -> None:
     """A reader's own, over the methods of `Learner`, with the seeds that `learn` would give."""
-    from klearning.trials.streams import whole_number
-
     try:
-        for _ in range(episodes):
-            observation, _ = env.reset(seed=whole_number(learner.seed, "environment", number=learner.episode))
-            while not learner.over:
-                observation, reward, terminated, truncated, _ = env.step(learner.act(observation))
-                learner.observe(reward, observation, terminated, truncated)
-            learner.end_episode()
+        _own_episodes(learner, env, episodes)
     except KeyboardInterrupt:
         learner.abandon_episode()
         raise
+
+
+def _own_episodes(learner: Any, env: Any, episodes: int) -> None:
+    from klearning.trials.streams import whole_number
+
+    for _ in range(episodes):
+        observation, _ = env.reset(seed=whole_number(learner.seed, "environment", number=learner.episode))
+        while not learner.over:
+            observation, reward, terminated, truncated, _ = env.step(learner.act(observation))
+            learner.observe(reward, observation, terminated, truncated)
+        learner.end_episode()
 
 
 def content(learner: Any) -> bytes:

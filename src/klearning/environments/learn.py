@@ -1,6 +1,6 @@
 """`learn`: an agent in a Gymnasium environment, from the first episode to the last."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -66,24 +66,37 @@ def learn(
     root = actor.seed if seed is None else checks.whole("seed", seed, 0)
     model = _model(actor, env) if every else None
     watchers = [guarded(callback) for callback in callbacks]
-    try:
-        for _ in range(count):
-            due = every > 0 and actor.episode % every == 0
-            terminated, value = _play(actor, env, root, model if due else None)
-            steps = actor.step
-            actor.end_episode()
-            if watchers:
-                numbers = (value, model.optimum - value) if model is not None and value is not None else (None, None)
-                report = EpisodeReport(actor.episode, actor.returns[-1], steps, terminated, actor.diagnostics, *numbers)
-                answers = [watch(report) for watch in watchers]
-                if not all(answers):
-                    break
+    try:  # around a call: Python 3.12 and 3.13 let an interrupt at the end of a loop's body pass the loop's own handler
+        _play_episodes(actor, env, count, root, model, every, watchers)
     except BaseException as error:
         actor.abandon_episode()  # where it has ended, nothing is left to abandon
         if isinstance(error, KeyboardInterrupt):
             raise Interrupted(actor).with_traceback(error.__traceback__) from None
         raise
     return actor
+
+
+def _play_episodes(
+    actor: Actor,
+    env: gymnasium.Env[Any, Any],
+    count: int,
+    seed: int,
+    model: Exact | None,
+    every: int,
+    watchers: Sequence[Callable[[EpisodeReport], bool]],
+) -> None:
+    """Episode by episode, until all are played or a watcher answers no."""
+    for _ in range(count):
+        due = every > 0 and actor.episode % every == 0
+        terminated, value = _play(actor, env, seed, model if due else None)
+        steps = actor.step
+        actor.end_episode()
+        if watchers:
+            numbers = (value, model.optimum - value) if model is not None and value is not None else (None, None)
+            report = EpisodeReport(actor.episode, actor.returns[-1], steps, terminated, actor.diagnostics, *numbers)
+            answers = [watch(report) for watch in watchers]
+            if not all(answers):
+                return
 
 
 def actor_for(
