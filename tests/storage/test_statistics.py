@@ -10,6 +10,7 @@ import klearning as kl
 from klearning.experiments import statistics
 from klearning.experiments.statistics import (
     FEWEST,
+    MANY,
     binomial_half,
     fraction_interval,
     holm,
@@ -47,6 +48,15 @@ def test_mean_interval_is_students_where_there_is_no_skewness():
     estimate, low, high = mean_interval(x)
     assert estimate == pytest.approx(0.0, abs=1e-12)
     assert (low, high) == (pytest.approx(-half, rel=0.12), pytest.approx(half, rel=0.12))
+
+
+def test_a_mean_of_very_many_is_taken_for_normal():
+    """A bootstrap-t of 2,000 values and the normal interval of 2,001 agree within a twentieth of their width."""
+    x = np.random.default_rng(3).exponential(size=MANY + 1)
+    boot, normal = mean_interval(x[:-1]), mean_interval(x)
+    width = normal.high - normal.low
+    np.testing.assert_allclose(normal, boot, atol=0.05 * width)
+    assert width == pytest.approx(2 * 1.959964 * x.std(ddof=1) / np.sqrt(len(x)), rel=1e-6)
 
 
 @pytest.mark.parametrize("others", [1, 2, 4, 9])
