@@ -138,7 +138,9 @@ def test_the_live_view_on_a_terminal():
     written, code = on_terminal(["learn", "FrozenLake-v1", "-n", "20"])
     assert code == 0
     assert "mean of 20" in written
-    assert written.rstrip().endswith("over the last 20")
+    *_, returns, worth = written.rstrip().splitlines()
+    assert returns.rstrip().endswith("over the last 20")
+    assert "not proved" in worth
 
 
 def test_results_that_go_to_a_file_hold_no_live_view(tmp_path):
