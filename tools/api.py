@@ -68,7 +68,8 @@ def position(thing: Any) -> tuple[str, int]:
     """File and line, the order of the source; agents are listed in one."""
     if thing.__name__ in AGENTS:
         return "", list(AGENTS).index(thing.__name__)
-    return inspect.getsourcefile(thing) or "", inspect.getsourcelines(thing)[1]
+    made = inspect.unwrap(thing)  # a decorator's own file lies elsewhere on every machine
+    return inspect.getsourcefile(made) or "", inspect.getsourcelines(made)[1]
 
 
 def entry(name: str) -> str:
