@@ -7,7 +7,7 @@ that happens to suit somebody, too few seeds, intervals that pretend to know, an
 import numpy as np
 
 import klearning as kl
-from klearning.experiments.statistics import holm, mean_interval, paired_difference
+from klearning.statistics import holm, mean_interval, paired_difference
 
 WORLDS = 30
 EPISODES = 300

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from klearning.experiments.spec import Spec, make_spec, sweep_from_toml
-from klearning.experiments.statistics import mean_interval, median_time
 from klearning.experiments.store import Store
 from klearning.experiments.summaries import RunSummary, together
 from klearning.experiments.sweep import sweep
@@ -23,6 +22,7 @@ from klearning.papers.odonoghue2021.protocols import TEXT
 from klearning.papers.publish import publish
 from klearning.report import LIMIT, as_json, build, films, sections, summarise, write
 from klearning.report.settings import sweep_file
+from klearning.statistics import mean_interval, median_time
 from klearning.storage.files import arrays_to_bytes, checksum
 from tests.cli.test_cli import klearning
 from tests.support.papers import PAPER, figure, fill, tiny

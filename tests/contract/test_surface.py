@@ -18,7 +18,7 @@ PACKAGE = Path(kl.__file__).parent
 TIERS = (
     ("version", "moved", "registry"),
     ("arrays",),
-    ("models",),
+    ("models", "statistics"),
     ("beliefs",),
     ("optimism", "worlds"),
     ("trials",),

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import klearning as kl
-from klearning.experiments import statistics
-from klearning.experiments.statistics import (
+from klearning import statistics
+from klearning.statistics import (
     FEWEST,
     MANY,
     binomial_half,

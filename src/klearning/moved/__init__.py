@@ -14,6 +14,7 @@ MOVED = {
     "klearning.compiled": ("klearning.arrays.compiled", "klearning.arrays.types"),
     "klearning.dm": ("klearning.benchmarks.bsuite.dm_env",),
     "klearning.experiments.running": ("klearning.experiments.runner",),
+    "klearning.experiments.statistics": ("klearning.statistics",),
     "klearning.mdp": ("klearning.models.mdp",),
     "klearning.regret": ("klearning.trials.regret",),
     "klearning.simulate": (

@@ -3,13 +3,13 @@
 import numpy as np
 
 from klearning.arrays.types import Ints
-from klearning.experiments.statistics import FEWEST, mean_interval
 from klearning.experiments.summaries import RunSummary, StoreSummary, by_agent, moments, together
 from klearning.figures.markup import Html, number, table
 from klearning.report.charts import MOST_SERIES, Chart, Series, ordered, plain, references
 from klearning.report.exhibits import MOST, Exhibit
 from klearning.report.labels import free_parameters, protocol_word, world_label
 from klearning.report.settings import behind
+from klearning.statistics import FEWEST, mean_interval
 
 SHOWN = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)  # columns of the table
 

@@ -4,13 +4,13 @@ import numpy as np
 
 from klearning.arrays.types import Floats
 from klearning.experiments.spec import build_world
-from klearning.experiments.statistics import FEWEST, median_interval
 from klearning.experiments.summaries import RunSummary, StoreSummary, by_agent, together
 from klearning.figures.markup import Html, number, table
 from klearning.report.charts import MOST_SERIES, Chart, Series, ordered, plain, references
 from klearning.report.exhibits import MOST, Exhibit
 from klearning.report.labels import protocol_word, world_label
 from klearning.report.settings import behind
+from klearning.statistics import FEWEST, median_interval
 from klearning.worlds.stages import stage_of
 
 

@@ -23,13 +23,13 @@ from klearning.agents.ucfh import UCFH
 from klearning.agents.ucrl2 import UCRL2
 from klearning.arrays.types import Floats
 from klearning.experiments.spec import Spec, make_spec
-from klearning.experiments.statistics import FEWEST, holm, mean_interval, paired_difference
 from klearning.experiments.store import Store
 from klearning.experiments.summaries import StoreSummary
 from klearning.figures.canvas import new_figure, series, styled
 from klearning.papers.claims import Claim, Verdict
 from klearning.papers.figure import Figure, Reference
 from klearning.papers.odonoghue2021.study import NOISE, PRIOR, THOMPSON, Size
+from klearning.statistics import FEWEST, holm, mean_interval, paired_difference
 from klearning.storage.codec import prior_data
 from klearning.theory import lower_bound, regret_bound
 from klearning.trials.agent import Agent

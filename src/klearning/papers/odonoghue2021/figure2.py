@@ -8,7 +8,6 @@ import numpy as np
 
 from klearning.arrays.types import Floats
 from klearning.experiments.spec import Spec, make_spec
-from klearning.experiments.statistics import FEWEST, median_interval, median_time
 from klearning.experiments.store import Store
 from klearning.experiments.summaries import RunSummary, StoreSummary, agent_key
 from klearning.figures.canvas import new_figure, series, styled
@@ -24,6 +23,7 @@ from klearning.papers.odonoghue2021.protocols import (
     THOMPSON,
     DeepSeaProtocol,
 )
+from klearning.statistics import FEWEST, median_interval, median_time
 from klearning.storage.codec import prior_data, world_data
 
 CAP, QUICK_CAP = 100_000, 3000

@@ -7,8 +7,8 @@ import numpy as np
 
 from klearning.arrays.types import Floats
 from klearning.experiments.batch import BatchRecord
-from klearning.experiments.statistics import Interval
 from klearning.papers.odonoghue2021.study import GRID, LONG, NOISE, Results, Size, contestants
+from klearning.statistics import Interval
 from klearning.theory import regret_bound
 
 RESAMPLES = 2000

@@ -14,12 +14,12 @@ from klearning.arrays.types import Floats
 from klearning.beliefs.rewards import Gaussian
 from klearning.beliefs.transitions import Dirichlet
 from klearning.experiments.batch import Batch, BatchRecord, get
-from klearning.experiments.statistics import mean_interval, median_time
 from klearning.experiments.store import Store
 from klearning.optimism.bonuses import BONUSES
 from klearning.papers.claims import table
 from klearning.papers.figure import Figure
 from klearning.papers.odonoghue2021.cases import NOISE, SEEDS, Case
+from klearning.statistics import mean_interval, median_time
 
 CASES = {
     "DeepSea, depth 10": Case({"name": "deep_sea", "depth": 10, "noise": NOISE}, 10_000, 0.3, 1.0),

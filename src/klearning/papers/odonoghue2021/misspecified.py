@@ -12,12 +12,12 @@ from klearning.agents.psrl import PSRL
 from klearning.arrays.types import Floats
 from klearning.beliefs.transitions import Dirichlet
 from klearning.experiments.batch import TOLD, Batch, get
-from klearning.experiments.statistics import mean_interval
 from klearning.experiments.store import Store
 from klearning.figures.canvas import new_grid, series, styled
 from klearning.papers.claims import table
 from klearning.papers.figure import Figure
 from klearning.papers.odonoghue2021.cases import NOISE, SEEDS, Case
+from klearning.statistics import mean_interval
 from klearning.trials.agent import Agent
 
 CASES = {

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from klearning.experiments.batch import Batch, get
-from klearning.experiments.statistics import mean_interval
 from klearning.experiments.store import Store
 from klearning.figures.canvas import new_grid, series, styled
 from klearning.papers.claims import Claim, table
@@ -27,6 +26,7 @@ from klearning.papers.odonoghue2021.study import (
     contestants,
     label,
 )
+from klearning.statistics import mean_interval
 from klearning.theory import regret_bound
 
 
