@@ -70,6 +70,8 @@ class Kernel:
         update_wrapper(self, dispatcher.py_func)
 
     def __call__(self, *arguments: Any) -> Any:
+        if uninterrupted.depth:  # in this thread, or in one where no handler runs
+            return self.dispatcher(*arguments)
         with uninterrupted:
             return self.dispatcher(*arguments)
 

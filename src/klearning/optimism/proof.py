@@ -32,13 +32,13 @@ def is_proved(belief: Belief, prices: bool, p: Posterior, c: Floats) -> bool:
     """Whether the sweep with this c, which may price transitions itself, bounds the expected optimal value."""
     if belief.prior.stationary and belief.horizon > 1:
         return False
+    if belief.transitions.learns and not prices and belief.prior.reward.bounds is None and belief.horizon > 1:
+        return False  # no c is enough
     spans = certain_spans(belief) if belief.transitions.learns else np.zeros(belief.horizon)
     if prices:
         if belief.prior.span is not None and (belief.prior.spans(belief.horizon) < spans).any():
             return False
         spans = np.zeros(belief.horizon)
-    if np.isinf(spans).any():
-        return False
     squared = np.repeat(spans**2, np.diff(belief.layers))
     least = 0.5 * (p.variance + squared / (4.0 * (p.total + p.moves + 1.0)))
     return bool((c >= least * (1.0 - ROUNDING)).all())
