@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
 from klearning.arrays.compiled import announce_compilation
+from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.layers import by_layer, from_layers, offsets
 from klearning.arrays.row_checks import check_probabilities, check_rows
 from klearning.arrays.rows import (
@@ -215,6 +216,7 @@ def optimal_value(mdp: MDP) -> float:
     return hard_sweep(mdp.model, mdp.reward, np.zeros_like(mdp.reward), np.zeros(mdp.states))
 
 
+@uninterrupted  # once, not for each of its kernels
 def optimal(mdp: MDP) -> Solution:
     """Q*, V* (e-bellman_q) and an optimal policy, uniform over ties."""
     announce_compilation()
@@ -225,6 +227,7 @@ def optimal(mdp: MDP) -> Solution:
     return _solution(mdp, value, V, Q, policy)
 
 
+@uninterrupted
 def evaluate(mdp: MDP, policy: Any) -> Solution:
     """Q^π and V^π (e-bell-pol) of a policy given as (S_l, A) arrays or one (S, A) table."""
     announce_compilation()

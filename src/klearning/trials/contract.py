@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from klearning.arrays.tree_checks import restored
 from klearning.arrays.trees import leaf_names, take_apart
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief, Prior
@@ -17,7 +16,7 @@ from klearning.models.mdp import MDP
 from klearning.trials.agent import LEARNS, Agent, check_methods
 from klearning.trials.run import run
 from klearning.trials.task import Streams
-from klearning.trials.trial import new_task
+from klearning.trials.trial import Trial
 from klearning.worlds.bandit import bandit
 from klearning.worlds.deep_sea import deep_sea
 from klearning.worlds.random_mdp import random_mdp
@@ -80,11 +79,10 @@ def check_agent(agent: Agent, episodes: int = 30) -> None:
                 raise BrokenContract(f"{agent} in the world {where!r}: {what}")
 
         for prior in _priors(name, world):
-            belief = Belief.before(prior, world)
             try:
-                _check_policy(agent, world, belief, episodes, expect)
+                _check_policy(agent, world, prior, episodes, expect)
                 if learns:
-                    _check_steps(agent, world, belief, episodes, expect)
+                    _check_steps(agent, world, prior, episodes, expect)
                 _check_runs(agent, world, prior, episodes, expect)
             except BrokenContract:
                 raise
@@ -97,22 +95,22 @@ def _priors(name: str, world: MDP) -> list[Prior]:
     return [prior, replace(prior, stationary=True)] if name in UNCHANGING else [prior]
 
 
-def _check_policy(agent: Agent, world: MDP, belief: Belief, episodes: int, expect: Expect) -> None:
-    visits = belief.visits.copy()
-    task, memory = new_task(agent, world, episodes, 0), agent.begin(belief)
-    for t in range(episodes):
-        memory = agent.advance(memory, task, t, 1)
+def _check_policy(agent: Agent, world: MDP, prior: Prior, episodes: int, expect: Expect) -> None:
+    trial, whole = (Trial(agent, world, prior, 0, episodes) for _ in range(2))
+    visits = Belief.before(prior, world).visits
+    while not trial.done:
+        trial.advance(1)
+        memory = trial.memory
         expect(hasattr(memory, "policy"), "its memory has no field `policy`")
         _check_table("policy", memory.policy, world, expect)
         values = agent.values(memory)
         expect(np.shape(values) == (world.states,), f"values has shape {np.shape(values)}, not {(world.states,)}")
         expect(bool(np.isfinite(values).all()), "values are not finite")
-        expect(same(belief.visits, visits), "it changed the belief that it began with")
-        if t == episodes // 2:
-            memory = _put_together_again(agent.begin(belief), memory, expect)
-    whole = new_task(agent, world, episodes, 0)
-    agent.advance(agent.begin(belief), whole, 0, episodes)
-    expect(same(task.log.returns, whole.log.returns), "chunks of episodes, or pauses, change what happens")
+        expect(same(trial.belief.visits, visits), "it changed the belief that it began with")
+        if trial.played == 1 + episodes // 2:
+            trial = _taken_up(trial, expect)
+    whole.advance(episodes)
+    expect(same(trial.log.returns, whole.log.returns), "chunks of episodes, or pauses, change what happens")
     expect(not np.isnan(whole.log.diagnostics).any(), f"diagnostics {agent.diagnostics} are not all numbers")
 
 
@@ -122,21 +120,24 @@ def _check_table(name: str, table: Floats, world: MDP, expect: Expect) -> None:
     expect(bool(np.allclose(table.sum(axis=0), 1.0, atol=ROUNDING)), f"{name} does not sum to one over actions")
 
 
-def _put_together_again(fresh: Any, memory: Any, expect: Expect) -> Any:
-    """The memory as it comes back from a file, where `fresh` is one to begin with."""
-    leaves = {name: np.array(leaf) for name, leaf in zip(leaf_names(memory), take_apart(memory), strict=True)}
-    for name, leaf in leaves.items():
-        expect(leaf.dtype.kind in "biuf", f"{name} cannot be saved: give arrays, numbers, or NamedTuples of them")
-    return restored(fresh, leaves)
+def _taken_up(trial: Trial, expect: Expect) -> Trial:
+    """Another trial that goes on where this one is, as from a checkpoint."""
+    for name, leaf in zip(leaf_names(trial.memory), take_apart(trial.memory), strict=True):
+        kind = np.asarray(leaf).dtype.kind
+        expect(kind in "biuf", f"{name} cannot be saved: give arrays, numbers, or NamedTuples of them")
+    other = Trial(trial.agent, trial.world, trial.prior, 0, trial.episodes)
+    other.restore(trial.state())
+    return other
 
 
-def _check_steps(agent: Agent, world: MDP, belief: Belief, episodes: int, expect: Expect) -> None:
+def _check_steps(agent: Agent, world: MDP, prior: Prior, episodes: int, expect: Expect) -> None:
     """Plan, play and update, as the default `advance` does, and then what no world of ours asks for."""
-    whole, task = (new_task(agent, world, episodes, 0) for _ in range(2))
-    agent.advance(agent.begin(belief), whole, 0, episodes)
-    memory = Agent.advance(agent, agent.begin(belief), task, 0, episodes)
-    expect(same(task.log.returns, whole.log.returns), "`advance` is not plan, play and update")
-    expect(same(task.log.diagnostics, whole.log.diagnostics), "`advance` and `plan` do not give the same diagnostics")
+    whole, stepwise = (Trial(agent, world, prior, 0, episodes) for _ in range(2))
+    whole.advance(episodes)
+    task, log = stepwise.task, stepwise.log
+    memory = Agent.advance(agent, stepwise.memory, task, 0, episodes)
+    expect(same(log.returns, whole.log.returns), "`advance` is not plan, play and update")
+    expect(same(log.diagnostics, whole.log.diagnostics), "`advance` and `plan` do not give the same diagnostics")
     _check_table("exploit", agent.exploit(memory), world, expect)
     states, actions, rewards = task.episode
     seen = min(2, world.horizon)
@@ -147,8 +148,8 @@ def _check_steps(agent: Agent, world: MDP, belief: Belief, episodes: int, expect
         posterior = agent.posterior(memory)
         if posterior is not None:
             expect(same(posterior.model.initial, even), "set_start does not reach its posterior")
-    log = np.zeros(len(agent.diagnostics))
-    memory = agent.plan(memory, Streams(task.reward_stream, task.row_stream), episodes + 1, log)
+    diagnostics = np.zeros(len(agent.diagnostics))
+    memory = agent.plan(memory, Streams(task.reward_stream, task.row_stream), episodes + 1, diagnostics)
     _check_table("policy after an episode that was cut short", memory.policy, world, expect)
 
 

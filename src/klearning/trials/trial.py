@@ -1,6 +1,7 @@
 """One run of an agent in a world, which may be left after any episode and gone on with, to the same bytes.
 
-`run`, sweeps and batches all play a `Trial`, chunk by chunk; what differs is what they do between two chunks.
+`run`, sweeps, batches and `check_agent` all play a `Trial`, chunk by chunk; what differs is what they do between two
+chunks.
 """
 
 import json
@@ -31,10 +32,10 @@ class Trial:
     def __init__(
         self, agent: Agent, world: MDP, prior: Prior, seed: int, episodes: int, evaluate_every: int = 1
     ) -> None:
-        belief = Belief.before(prior, world)
         self.agent, self.world, self.prior, self.episodes = agent, world, prior, episodes
+        self.belief = Belief.before(prior, world)  # what the agent begins with
         self.task = new_task(agent, world, episodes, seed, evaluate_every)
-        self.memory = agent.begin(belief)
+        self.memory = agent.begin(self.belief)
         self.played = 0  # episodes
 
     @property
@@ -73,7 +74,7 @@ class Trial:
     def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
         """Take up the state of a trial like this one; ValueError where it is another's, which leaves this one unfit."""
         try:
-            fresh = self.agent.begin(Belief.before(self.prior, self.world))
+            fresh = self.agent.begin(self.belief)
             memory = restored(fresh, {name: x.copy() for name, x in arrays.items()})
             self._check_start(memory, fresh)
             played = len(arrays["log.values"])
