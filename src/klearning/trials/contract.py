@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from klearning.arrays.tree_checks import restored
 from klearning.arrays.trees import leaf_names, take_apart
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief, Prior
@@ -108,7 +109,7 @@ def _check_policy(agent: Agent, world: MDP, prior: Prior, episodes: int, expect:
         expect(bool(np.isfinite(values).all()), "values are not finite")
         expect(same(trial.belief.visits, visits), "it changed the belief that it began with")
         if trial.played == 1 + episodes // 2:
-            trial = _taken_up(trial, expect)
+            trial.memory = _put_together_again(agent.begin(trial.belief), memory, expect)
     whole.advance(episodes)
     expect(same(trial.log.returns, whole.log.returns), "chunks of episodes, or pauses, change what happens")
     expect(not np.isnan(whole.log.diagnostics).any(), f"diagnostics {agent.diagnostics} are not all numbers")
@@ -120,14 +121,12 @@ def _check_table(name: str, table: Floats, world: MDP, expect: Expect) -> None:
     expect(bool(np.allclose(table.sum(axis=0), 1.0, atol=ROUNDING)), f"{name} does not sum to one over actions")
 
 
-def _taken_up(trial: Trial, expect: Expect) -> Trial:
-    """Another trial that goes on where this one is, as from a checkpoint."""
-    for name, leaf in zip(leaf_names(trial.memory), take_apart(trial.memory), strict=True):
-        kind = np.asarray(leaf).dtype.kind
-        expect(kind in "biuf", f"{name} cannot be saved: give arrays, numbers, or NamedTuples of them")
-    other = Trial(trial.agent, trial.world, trial.prior, 0, trial.episodes)
-    other.restore(trial.state())
-    return other
+def _put_together_again(fresh: Any, memory: Any, expect: Expect) -> Any:
+    """The memory as it comes back from a file, where `fresh` is one to begin with."""
+    leaves = {name: np.array(leaf) for name, leaf in zip(leaf_names(memory), take_apart(memory), strict=True)}
+    for name, leaf in leaves.items():
+        expect(leaf.dtype.kind in "biuf", f"{name} cannot be saved: give arrays, numbers, or NamedTuples of them")
+    return restored(fresh, leaves)
 
 
 def _check_steps(agent: Agent, world: MDP, prior: Prior, episodes: int, expect: Expect) -> None:
