@@ -97,7 +97,7 @@ def _priors(name: str, world: MDP) -> list[Prior]:
 
 
 def _check_policy(agent: Agent, world: MDP, prior: Prior, episodes: int, expect: Expect) -> None:
-    trial, whole = (Trial(agent, world, prior, 0, episodes) for _ in range(2))
+    trial = Trial(agent, world, prior, 0, episodes)
     visits = Belief.before(prior, world).visits
     while not trial.done:
         trial.advance(1)
@@ -110,6 +110,7 @@ def _check_policy(agent: Agent, world: MDP, prior: Prior, episodes: int, expect:
         expect(same(trial.belief.visits, visits), "it changed the belief that it began with")
         if trial.played == 1 + episodes // 2:
             trial.memory = _put_together_again(agent.begin(trial.belief), memory, expect)
+    whole = Trial(agent, world, prior, 0, episodes)
     whole.advance(episodes)
     expect(same(trial.log.returns, whole.log.returns), "chunks of episodes, or pauses, change what happens")
     expect(not np.isnan(whole.log.diagnostics).any(), f"diagnostics {agent.diagnostics} are not all numbers")
