@@ -249,6 +249,16 @@ def crafted_learners(case: str) -> Iterator[tuple[str, bytes]]:
         yield name, learner_bytes(change(header), arrays)
 
 
+def changed_learners(case: str) -> Iterator[tuple[str, bytes]]:
+    """The same changes by somebody who leaves the checksum as it was."""
+    header, arrays = learner_parts(case)
+    header["checksum"] = learner_file._checksum(header, arrays)
+    for name, changed in mutated(arrays):
+        yield name, archive({**members_of(changed), learner_file.HEADER: json.dumps(header).encode()})
+    for name, change in HEADERS.items():
+        yield name, archive({**members_of(arrays), learner_file.HEADER: json.dumps(change(header)).encode()})
+
+
 def crafted_archives(case: str) -> Iterator[tuple[str, bytes]]:
     header, arrays = learner_parts(case)
     for name, make in ARCHIVES.items():
