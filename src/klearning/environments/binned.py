@@ -20,12 +20,12 @@ Path = tuple[Any, ...]  # names and positions that lead to a part of an observat
 class Binned(gymnasium.ObservationWrapper[Any, Any, Any], gymnasium.utils.RecordConstructorArgs):
     """Cut the numbers of an observation into bins: a `Box`, or every `Box` of floats within a `Dict` or `Tuple`.
 
-    ``bins`` is one number or one per dimension: so many equal parts from ``low`` to ``high``, by default the ends of the
-    box; these are one number, or one per dimension with None where the box's own is meant. What lies outside is in the
-    end bin of its side.
+    ``bins`` is one number or one per dimension: so many equal parts from ``low`` to ``high``, by default the ends of
+    the box. These are one number, or one per dimension with None where the box's own is meant. What lies outside is in
+    the end bin of its side.
 
     ``edges`` are cuts of your own in place of equal parts: the numbers at which a bin ends and the next begins, in
-    order, for all dimensions or as one list per dimension, with None where equal parts are meant. Three of them make four bins.
+    order (three of them make four bins); for all dimensions, or one list per dimension with None for equal parts.
 
     Within a `Dict` each may be given by name, ``bins={"sensors": 10}``, nested as the space is, and within a `Tuple` by
     position, ``bins={0: 10}``; boxes that are not named have 10 equal bins. Boxes of whole numbers are left alone there
@@ -62,7 +62,7 @@ class Binned(gymnasium.ObservationWrapper[Any, Any, Any], gymnasium.utils.Record
         """Bins that random play fills evenly: their edges are quantiles of what ``episodes`` of it showed.
 
         They need no ends. Where few different numbers were seen there are fewer bins. What random play never reaches is
-        in the end bins, however much of it there is: look at ``env.edges``, and give ``edges`` of your own where it matters.
+        in the end bins, however much of it there is: look at ``env.edges``, and where that matters give your own.
         """
         _check_single(env)
         places = _places(env.observation_space, {"bins": bins})
@@ -288,7 +288,7 @@ def _ends(place: Place, side: str, edges: Mapping[int, Floats]) -> Floats:
     ends[list(edges)] = float(side == "high")  # of no use there
     for i in np.flatnonzero(~(np.abs(ends) < UNBOUNDED)):
         raise ValueError(
-            f"{field}[{i}]={ends[i]:g} is unbounded: give {side}=, where the bins of dimension {i} end, or let random play "
-            "say where they are: kl.Binned.from_quantiles(env)"
+            f"{field}[{i}]={ends[i]:g} is unbounded: give {side}=, where the bins of dimension {i} end, or let random "
+            "play say where bins are: kl.Binned.from_quantiles(env)"
         )
     return ends

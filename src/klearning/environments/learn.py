@@ -18,7 +18,6 @@ from klearning.models.tabular import read_horizon
 from klearning.trials.agent import Agent
 from klearning.trials.streams import whole_number
 
-
 Environment = gymnasium.Env[Any, Any] | VectorEnv[Any, Any, Any]
 
 
@@ -63,7 +62,8 @@ def learn(
 
     Episode t resets the environment with a seed made of ``seed`` (by default 0, or the learner's) and t, so that what
     happens does not depend on where learning was interrupted: the episode under way is given up, and played again by
-    the next call. (A vector is seeded when learning begins, and all episodes under way are given up.) Ctrl-C raises a KeyboardInterrupt that holds the learner, as its message says.
+    the next call. A vector that resets by itself is seeded when learning begins, and all its episodes under way are
+    given up. Ctrl-C raises a KeyboardInterrupt that holds the learner, as its message says.
 
     Callbacks are called after each episode. One that returns False, or raises StopIteration, stops learning; any other
     failure of one is a warning. Where the environment tells its transitions, every ``evaluate_every`` episodes the

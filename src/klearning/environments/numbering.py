@@ -168,8 +168,11 @@ def _advice(field: str, space: spaces.Space[Any], whole: spaces.Space[Any]) -> s
             "table.__getitem__, gymnasium.spaces.Discrete(len(table)))"
         )
     if all(np.abs([box.low, box.high]).max(initial=0.0) < UNBOUNDED for box in _float_boxes(whole)):
-        return "bin it first: env = kl.Binned(env, bins=10)"
-    return "bin it first: env = kl.Binned.from_quantiles(env, bins=10), or kl.Binned(env, bins=10, low=…, high=…)"
+        return "bin it first: env = kl.Binned(env, bins=10); on the command line: --bins 10"
+    return (
+        "bin it first: env = kl.Binned.from_quantiles(env, bins=10), or kl.Binned(env, bins=10, low=…, high=…); "
+        "on the command line: --bins 10 --quantiles"
+    )
 
 
 def _float_boxes(space: spaces.Space[Any]) -> list[spaces.Box]:

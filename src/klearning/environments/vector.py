@@ -1,8 +1,9 @@
 """Several environments, one belief: the episodes of a Gymnasium vector run side by side.
 
-Each follows the plan that it began with to its end and is then learnt from, so that the next one to begin plans with all
-that is known by then: plans differ where an agent draws them (PSRL), none is changed half-way, and none waits for another.
-What Gymnasium calls autoreset decides where the first observation of the next episode is found; no step leads there.
+Each follows the plan that it began with to its end, and is then learnt from; the next one to begin plans with all that
+is known by then. So no plan is changed half-way, plans differ where an agent draws them (PSRL), and no episode waits
+for another. What Gymnasium calls autoreset decides where the first observation of the next episode is found: no step
+leads from the last of one to the first of the next.
 """
 
 from collections.abc import Callable, Sequence
@@ -109,7 +110,7 @@ class Lanes:
         if self.mode != DISABLED and (over & ~ended).any():
             i, H = int(np.argmax(over & ~ended)), self.learner.horizon
             raise ValueError(
-                f"horizon={H} is over and environment {i} goes on, which autoreset cannot cut short: give every one a time "
+                f"horizon={H} is over and environment {i} goes on, which autoreset cannot cut short: give each a time "
                 f"limit, gymnasium.wrappers.TimeLimit(env, {H}), or the vector autoreset_mode=AutoresetMode.DISABLED"
             )
         for i in np.flatnonzero(over):
