@@ -214,7 +214,7 @@ def _array_reader(space: Any, sizes: list[int]) -> tuple[Reader, Writer]:
 
     def write(key: list[int]) -> Any:
         parts = [key.pop(0) for _ in range(low.size)]
-        return (np.array(parts, np.int64).reshape(low.shape) + low).astype(space.dtype)
+        return np.asarray(np.array(parts, np.int64).reshape(low.shape) + low, space.dtype)
 
     return read, write
 
