@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import gymnasium
 import pytest
 
 import klearning as kl
+from klearning.cli import commands
 from klearning.cli.learn import bin_counts
 from tests.cli.test_cli import klearning
 
@@ -184,11 +186,10 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("words", "complaint"), WRONG.values(), ids=WRONG)
-def test_a_mistake_is_one_line_and_writes_nothing(words, complaint, tmp_path):
-    done = klearning(*words, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert complaint in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+def test_a_mistake_names_the_fix_and_writes_nothing(words, complaint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        commands(list(words), standalone_mode=False)
     assert not list(tmp_path.iterdir())
 
 

@@ -235,8 +235,8 @@ def show_several(environment: str, learners: Sequence[Any], files: Files, as_jso
             "saved": [str(files.of(learner.seed).target) for learner in learners] if files.target else None,
         })  # fmt: skip
         return
-    names = "mean return", f"of the last {min(LATE, first.episode)}"
-    ranges = [f"{x.low:.4g} to {x.high:.4g}" if np.isfinite(x.low) else "none" for x in (whole, late)]
+    names = ("mean return", f"of the last {LATE}")[: 1 + (first.episode > LATE)]
+    ranges = [f"{x.low:.4g} to {x.high:.4g}" if np.isfinite(x.low) else "none" for x in (whole, late)[: len(names)]]
     show_table(
         [{"seed": learner.seed, **dict(zip(names, row.tolist()))} for learner, row in zip(learners, columns.T)],
         title=f"{first.agent} in {environment}: {first.episode} episodes",

@@ -172,7 +172,7 @@ def _within(space: Space[Any], settings: dict[str, Any], path: Path, named: bool
         yield place
 
 
-def _parts(space: Dict | Tuple) -> dict[Any, Space[Any]]:
+def _parts(space: Dict | Tuple[Any]) -> dict[Any, Space[Any]]:
     return dict(space.spaces) if isinstance(space, Dict) else dict(enumerate(space.spaces))
 
 

@@ -12,13 +12,10 @@ from klearning.environments.actor import Actor, tabulated
 from klearning.environments.callbacks import Callback, EpisodeReport, guarded
 from klearning.environments.learner import Learner
 from klearning.environments.numbering import Numbering
-from klearning.environments.vector import play_side_by_side, single_horizon
+from klearning.environments.vector import Environment, play_side_by_side, single_horizon, single_spaces
 from klearning.models.mdp import MDP, optimal_value
-from klearning.models.tabular import read_horizon
 from klearning.trials.agent import Agent
 from klearning.trials.streams import whole_number
-
-Environment = gymnasium.Env[Any, Any] | VectorEnv[Any, Any, Any]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -121,12 +118,7 @@ def actor_for(
 ) -> Actor:
     """What is given, where it is an actor; else what the agent's method ``actor`` makes, or a `Learner`."""
     _check_environment(env)
-    several = isinstance(env, VectorEnv)
-    spaces = (
-        (env.single_observation_space, env.single_action_space)
-        if several
-        else (env.observation_space, env.action_space)
-    )
+    spaces = single_spaces(env)
     if isinstance(agent, Actor):
         if horizon is not None or prior is not None:
             raise ValueError("horizon and prior belong to the learner: give them only with an agent")
@@ -134,8 +126,7 @@ def actor_for(
         if agent.under_way:
             raise ValueError("an episode is under way: finish it, or call learner.end_episode() or abandon_episode()")
         return agent
-    steps = single_horizon(env, horizon) if several else read_horizon(env, horizon)
-    number = 0 if seed is None else seed
+    steps, number = single_horizon(env, horizon), 0 if seed is None else seed
     if hasattr(agent, "actor") and not isinstance(agent, type):
         own: Actor = agent.actor(*spaces, steps, prior=prior, seed=number)
         return own

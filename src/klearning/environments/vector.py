@@ -9,7 +9,9 @@ leads from the last of one to the first of the next.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import gymnasium
 import numpy as np
+from gymnasium.spaces import Space
 from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import concatenate, create_empty_array, iterate
 
@@ -23,18 +25,26 @@ from klearning.trials.streams import whole_number
 NEXT_STEP, SAME_STEP, DISABLED = "NextStep", "SameStep", "Disabled"
 
 Envs = VectorEnv[Any, Any, Any]
+Environment = gymnasium.Env[Any, Any] | Envs
 Watchers = Sequence[Callable[[EpisodeReport], bool]]
 
 
-def single_horizon(envs: Envs, horizon: int | None) -> int:
-    """The argument, or the time limit of the environments."""
-    bare: Any = envs.unwrapped
-    if horizon is not None or envs.spec is not None:
-        return read_horizon(envs, horizon)
+def single_spaces(env: Environment) -> tuple[Space[Any], Space[Any]]:
+    """Of observations and actions, in one environment."""
+    if isinstance(env, VectorEnv):
+        return env.single_observation_space, env.single_action_space
+    return env.observation_space, env.action_space
+
+
+def single_horizon(env: Environment, horizon: int | None) -> int:
+    """The argument, or the time limit of an environment or of those in a vector."""
+    if horizon is not None or env.spec is not None or not isinstance(env, VectorEnv):
+        return read_horizon(env, horizon)
+    bare: Any = env.unwrapped
     if getattr(bare, "envs", None):  # in this process
         return read_horizon(bare.envs[0], None)
     spec = bare.get_attr("spec")[0] if hasattr(bare, "get_attr") else None
-    return read_horizon(envs, getattr(spec, "max_episode_steps", None))
+    return read_horizon(env, getattr(spec, "max_episode_steps", None))
 
 
 def play_side_by_side(actor: Any, envs: Envs, count: int, seed: int, watchers: Watchers) -> None:
@@ -113,7 +123,7 @@ class Lanes:
                 f"horizon={H} is over and environment {i} goes on, which autoreset cannot cut short: give each a time "
                 f"limit, gymnasium.wrappers.TimeLimit(env, {H}), or the vector autoreset_mode=AutoresetMode.DISABLED"
             )
-        for i in np.flatnonzero(over):
+        for i in np.flatnonzero(over).tolist():
             episode = self.episodes[i]
             assert episode is not None  # it is over
             with uninterrupted:  # learnt from once, or given up
@@ -127,7 +137,7 @@ class Lanes:
                 return False
         return True
 
-    def _seeds(self, where: Flags) -> list[int | None]:
+    def _seeds(self, where: Flags) -> Any:
         """Those of the next episodes to begin: episode t has the same as when it is played alone."""
         seeds: list[int | None] = [None] * len(where)
         for k, i in enumerate(np.flatnonzero(where)):
@@ -139,4 +149,5 @@ class Lanes:
 
     def _join(self, actions: list[Any]) -> Any:
         space = self.envs.single_action_space
-        return concatenate(space, actions, create_empty_array(space, len(actions)))
+        room: Any = create_empty_array(space, len(actions))
+        return concatenate(space, actions, room)

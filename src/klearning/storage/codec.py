@@ -319,10 +319,10 @@ def _end(array: Any) -> Any:
     return flat[0] if flat and flat.count(flat[0]) == len(flat) else array.tolist()
 
 
-def _build_box(low: Any, high: Any, shape: tuple[int, ...], dtype: Any) -> spaces.Box:
+def _build_box(low: Any, high: Any, shape: tuple[int, ...], dtype: Any) -> spaces.Space[Any]:
     if dtype.kind not in "biu" or math.prod(shape) > MOST_PARTS or min(shape, default=1) < 0:
         raise ValueError(f"Box space of shape {shape} and {dtype}: whole numbers are read, at most {MOST_PARTS:,}")
     ends = [np.array(np.broadcast_to(np.array(end, dtype), shape)) for end in (low, high)]
     if (ends[0] > ends[1]).any():
         raise ValueError("Box space with a low above its high")
-    return spaces.Box(*ends, shape=shape, dtype=dtype.type)
+    return spaces.Box(ends[0], ends[1], shape=shape, dtype=dtype.type)
