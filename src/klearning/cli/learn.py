@@ -32,9 +32,9 @@ EXAMPLES = (
     "klearning learn CliffWalking-v1 --horizon 100 -p sd=20 -p mass=0.01 --evaluate-every 10 --episodes 100",
     "klearning learn klearning/DeepSea-v0 PSRL -e depth=20 --save out/diver.npz",
     "klearning learn FrozenLake-v1 -e is_slippery=false --csv lake.csv --json --episodes 100",
-    "klearning learn simulator.py:Warehouse -e shelves=5 --horizon 30 --save out/warehouse.npz",
-    "klearning learn CartPole-v1 --bins 8 --quantiles -p mass=0.1 --episodes 200",
-    "klearning learn FrozenLake-v1 PSRL --seeds 10 --save out/lake_{seed}.npz --episodes 300",
+    "klearning learn simulator.py:Tank -e leak=0.8 --horizon 30 --bins level=10 --episodes 100",
+    "klearning learn CartPole-v1 --bins 1,1,6,6 --quantiles -p mass=0.1 --episodes 30",
+    "klearning learn FrozenLake-v1 PSRL --seeds 3 --save out/lake_{seed}.npz --episodes 100",
 )
 LATE = 100  # episodes, at the end, whose mean return is told apart
 SEED = "{seed}"  # in the name of a file
