@@ -99,6 +99,8 @@ def test_one_environment_in_a_vector_is_one_alone(agent):
     alone = kl.learn(agent, corridor(), episodes=20, seed=4)
     envs = SyncVectorEnv([corridor], autoreset_mode=AutoresetMode.DISABLED)
     assert_same_learning(kl.learn(agent, envs, episodes=20, seed=4), alone)
+    parts = kl.learn(agent, envs, episodes=8, seed=4)
+    assert_same_learning(kl.learn(parts, envs, episodes=12), alone)
     still = kl.learn(agent, corridor(slip=0.0), episodes=20, seed=4)  # where seeds do not matter
     for mode in MODES:
         envs = SyncVectorEnv([lambda: corridor(slip=0.0)], autoreset_mode=mode)
