@@ -10,6 +10,7 @@ from klearning.cli import commands
 from klearning.experiments.store import Store
 from tests.cli.test_cli import klearning
 from tests.pages.test_docs import blocks
+from tests.support.doc_blocks import ALL
 
 LONG = (
     "klearning reproduce --quick",
@@ -31,8 +32,10 @@ EXAMPLES = sorted({line for _, command in all_commands() for line in command.exa
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Where examples are typed: with the sweep of the docs, made small, in a store."""
+    """Where examples are typed: with the simulator of the docs, and their sweep, made small, in a store."""
     place = tmp_path_factory.mktemp("typed")
+    [simulator] = [block for block in ALL if block.remark("file") == "simulator.py"]
+    (place / "simulator.py").write_text(simulator.text)
     text = blocks("docs/howto/big_sweeps.md", "toml")[0].replace("episodes = 100000", "episodes = 20")
     (place / "my_sweep.toml").write_text(text.replace("[10, 20, 30]", "[4]").replace("seeds = 30", "seeds = 5"))
     done = klearning("sweep", "my_sweep.toml", cwd=place)

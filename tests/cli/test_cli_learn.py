@@ -1,15 +1,20 @@
 """`klearning learn`: saved whatever happens, resumed to the same bytes, stopped by Ctrl-C with 130 at any instant."""
 
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import gymnasium
 import pytest
 
 import klearning as kl
+from klearning.cli import commands
+from klearning.cli.learn import bin_counts
 from tests.cli.test_cli import klearning
 
 LAKE = ("learn", "FrozenLake-v1", "PSRL", "--horizon", "20", "-s", "3")
@@ -125,3 +130,72 @@ def test_an_ignored_ctrl_c_stays_ignored():
 def test_the_last_line_says_what_the_bound_is_worth(options, worth, tmp_path):
     done = klearning("learn", "FrozenLake-v1", "-n", "3", "--horizon", "5", *options, cwd=tmp_path)
     assert worth in done.stdout.splitlines()[-1]
+
+
+# -- several seeds, and bins ------------------------------------------------------------------------------------------
+
+
+def test_several_seeds_are_as_each_of_them_alone(tmp_path):
+    words = ("learn", "FrozenLake-v1", "PSRL", "--horizon", "20", "--json")
+    several = ("--seeds", "3,5", "--save", "out/x_{seed}.npz", "--csv", "log_{seed}.csv")
+    done = klearning(*words, "-n", "20", *several, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)
+    alone = json.loads(klearning(*words, "-n", "20", "-s", "5", "--save", "alone_{seed}.npz", cwd=tmp_path).stdout)
+    assert (shown["seeds"], shown["episodes"]) == ([3, 5], 20)
+    assert shown["mean_return"][1] == alone["mean_return"]
+    assert shown["mean"]["mean_return"] == {"estimate": sum(shown["mean_return"]) / 2, "low": None, "high": None}
+    assert shown["saved"] == ["out/x_3.npz", "out/x_5.npz"]
+    assert (tmp_path / "out" / "x_5.npz").read_bytes() == (tmp_path / "alone_5.npz").read_bytes()
+    assert len((tmp_path / "log_3.csv").read_text().splitlines()) == 21
+    # going on: those that are there to the end, others from the beginning
+    again = klearning(*words[:-1], "-n", "25", "--seeds", "3,4", "--resume", "out/x_{seed}.npz", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "saved: out/x_{seed}.npz" in again.stdout
+    assert {kl.load(tmp_path / "out" / f"x_{seed}.npz").episode for seed in (3, 4)} == {25}
+
+
+def test_ten_seeds_have_an_interval(tmp_path):
+    done = klearning("learn", "FrozenLake-v1", "Random", "--horizon", "20", "-n", "30", "--seeds", "10", cwd=tmp_path)
+    assert "95% intervals of the means" in " ".join(done.stdout.split())
+    rows = [line for line in done.stdout.splitlines() if line.startswith("│")]
+    assert len(rows) == 11
+    assert "mean" in rows[-1]
+
+
+SEEDS = ("learn", "FrozenLake-v1", "Random", "-n", "2", "--seeds")
+CART = ("learn", "CartPole-v1", "Random", "-n", "2")
+WRONG = {
+    "one file": (
+        (*SEEDS, "3", "--save", "x.npz"),
+        "--save x.npz is one name for 3 seeds: write {seed} into it, x_{seed}",
+    ),
+    "one log": ((*SEEDS, "3", "--csv", "x.csv"), "--csv x.csv is one name for 3 seeds"),
+    "both": ((*SEEDS, "3", "-s", "1"), "--seed and --seeds 3 are both there"),
+    "none": ((*SEEDS, "0"), "seeds=0 is too small"),
+    "no number": ((*SEEDS, "a"), "seeds='a' is not a whole number"),
+    "twice": ((*SEEDS, "1,1"), "seeds=[1, 1] is empty or has repeats"),
+    "no bins": (CART, "bin it first: env = kl.Binned.from_quantiles"),
+    "no ends": ((*CART, "--bins", "4"), "low[1]=-inf is unbounded"),
+    "half": ((*CART, "--bins", "4", "--bins", "x=3"), "--bins 4 has no name beside others"),
+    "two": ((*CART, "--bins", "4", "--bins", "3"), "--bins 4 --bins 3: give one, or names"),
+    "of no name": ((*CART, "--bins", "x=3", "--quantiles"), "bins={'x': 3} has names"),
+    "of discrete": (("learn", "FrozenLake-v1", "--bins", "3"), "observation_space=Discrete(16) cannot be binned"),
+    "word": ((*CART, "--bins", "many"), "bins='many' is not a whole number"),
+}
+
+
+@pytest.mark.parametrize(("words", "complaint"), WRONG.values(), ids=WRONG)
+def test_a_mistake_names_the_fix_and_writes_nothing(words, complaint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        commands(list(words), standalone_mode=False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_bins_on_the_line(tmp_path):
+    words = (*CART, "--bins", "2,1,3,3", "--quantiles", "--save", "x.npz")
+    assert klearning(*words, cwd=tmp_path).returncode == 0
+    assert kl.load(tmp_path / "x.npz").observations.space == gymnasium.spaces.MultiDiscrete([2, 1, 3, 3])
+    assert bin_counts(["4"]) == 4
+    assert bin_counts(["arm.angle=8", "arm.speed=2,3", "0=5"]) == {"arm": {"angle": 8, "speed": [2, 3]}, 0: 5}

@@ -160,6 +160,25 @@ def test_what_is_no_prior_is_refused():
         kl.run(kl.PSRL(), WORLD, prior=kl.Gaussian())
 
 
+@pytest.mark.parametrize(
+    ("thing", "complaint"),
+    [
+        (kl.deep_sea, r"^world=<function deep_sea.* is not an MDP: call it, deep_sea\(…\)$"),
+        (kl.WorldEnv(WORLD), r"is not an MDP: let the agent learn in an environment, kl\.learn\(agent, env\)"),
+        ("deep_sea", r"^world='deep_sea' is not an MDP: give one, for example deep_sea\(10\)$"),
+    ],
+    ids=["a function", "an environment", "a name"],
+)
+def test_what_is_no_world_is_refused(thing, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        kl.run(kl.PSRL(), thing)
+
+
+def test_what_is_no_belief_is_refused():
+    with pytest.raises(ValueError, match=r"^belief=Prior\(.*is no Belief: give one, for example Belief\.before"):
+        kl.solve(kl.Prior())
+
+
 def test_begin_cannot_be_left_out():
     class Unborn(kl.Agent):
         pass

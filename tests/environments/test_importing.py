@@ -181,3 +181,12 @@ MISTAKES = {
 def test_mistakes_are_named(mistake, message):
     with pytest.raises(ValueError, match=message):
         mistake()
+
+
+def test_a_goal_is_numbered_as_the_environment_does():
+    lake = kl.MDP.from_gymnasium(gym.make("FrozenLake-v1", is_slippery=False), horizon=6, goal=(14, 2))
+    assert kl.run(kl.Optimal(), lake, episodes=20, seeds=1).hits.all()
+    elsewhere = kl.MDP.from_gymnasium(gym.make("FrozenLake-v1", is_slippery=False), horizon=6, goal=(3, 0))
+    assert not kl.run(kl.Optimal(), elsewhere, episodes=20, seeds=1).hits.any()
+    with pytest.raises(ValueError, match=r"goal=\(16, 0\) is no .*below \(16, 4\)"):
+        kl.MDP.from_gymnasium(gym.make("FrozenLake-v1"), goal=(16, 0))

@@ -25,7 +25,17 @@ def multi_discrete(draw):
     return spaces.MultiDiscrete(nvec, start=begin, dtype=draw(st.sampled_from([np.int64, np.int32, np.int8])))
 
 
+@st.composite
+def integer_box(draw):
+    shape = draw(st.one_of(st.just(()), shapes))
+    low = np.array(draw(st.lists(start, min_size=int(np.prod(shape)), max_size=int(np.prod(shape)))), np.int64)
+    low = low.reshape(shape)
+    high = low + np.array(draw(st.lists(st.integers(0, 2), min_size=low.size, max_size=low.size))).reshape(shape)
+    return spaces.Box(low, high, shape, draw(st.sampled_from([np.int64, np.int32, np.int8])))
+
+
 leaves = st.one_of(
+    integer_box(),
     st.builds(lambda n, s: spaces.Discrete(n, start=s), small, start),
     multi_discrete(),
     st.one_of(st.integers(1, 4), shapes).map(spaces.MultiBinary),
@@ -143,6 +153,76 @@ INSIDE = [
 @pytest.mark.parametrize(("space", "point", "number"), INSIDE, ids=str)
 def test_what_is_inside_may_be_written_in_many_ways(space, point, number):
     assert Numbering("observation", space, discover=False).number(point) == number
+
+
+BOX = spaces.Box(np.array([-1, 0]), np.array([1, 255]), dtype=np.int16)
+ENDLESS = spaces.Box(-np.inf, np.inf, (2,), np.int64)
+
+
+def test_boxes_of_whole_numbers():
+    box = Numbering("observation", BOX, discover=False)
+    assert (box.points, box.sizes) == (3 * 256, [3, 256])
+    assert box.number(np.array([-1, 0])) == 0
+    assert box.number([1, 255]) == 3 * 256 - 1
+    point = box.point(257)
+    assert (point.tolist(), point.dtype) == ([0, 1], np.int16)
+    for outside in ([2, 0], [0, 256], [0.0, 1.0], [0], 3):
+        with pytest.raises(ValueError, match="is outside"):
+            box.number(outside)
+    coins = Numbering("observation", spaces.Box(0, 1, (3,), np.bool_), discover=False)
+    assert coins.number(np.array([True, False, True])) == 5
+
+
+def test_boxes_without_ends_are_numbered_as_they_come():
+    with pytest.raises(ValueError, match=r"more than 10\^18 points.*leave discover=True"):
+        Numbering("observation", ENDLESS, discover=False)
+    numbering = Numbering("observation", ENDLESS, discover=True)
+    points = [[0, 0], [-(10**18), 10**18], [0, 1], [0, 0]]
+    assert [numbering.number(np.array(point)) for point in points] == [0, 1, 2, 0]
+    assert numbering.point(1).tolist() == points[1]
+    for beyond in (np.iinfo(np.int64).max, np.iinfo(np.int64).min):
+        with pytest.raises(ValueError, match="is outside"):
+            numbering.number(np.array([0, beyond]))
+    keys = np.array(list(numbering.known), np.int64)  # as a file holds them
+    again = Numbering("observation", build_space(json.loads(json.dumps(space_data(ENDLESS)))), discover=True)
+    again.remember(keys.tolist())
+    assert [again.number(np.array(point)) for point in points] == [0, 1, 2, 0]
+    picture = Numbering("observation", spaces.Box(0, 255, (20, 20, 3), np.uint8), discover=True)
+    assert picture.number(np.full((20, 20, 3), 255, np.uint8)) == 0
+    huge = Numbering("observation", spaces.Box(0, 2**64 - 1, (1,), np.uint64), discover=True)
+    assert huge.number(np.array([7], np.uint64)) == 0
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"low": 0, "high": 1, "shape": [10**7], "dtype": "int64"},
+        {"low": 0, "high": 1, "shape": [-1], "dtype": "int64"},
+        {"low": 2, "high": 1, "shape": [1], "dtype": "int64"},
+        {"low": 0.0, "high": 1.0, "shape": [1], "dtype": "float64"},
+        {"low": [0, 0], "high": 1, "shape": [3], "dtype": "int8"},
+    ],
+    ids=str,
+)
+def test_boxes_that_no_file_should_hold(data):
+    with pytest.raises((ValueError, OverflowError)):
+        build_space({"kind": "Box", **data})
+
+
+def test_the_advice_depends_on_what_is_not_discrete():
+    bounded, free = spaces.Box(0.0, 1.0), spaces.Box(-np.inf, 1.0)
+    for space, advice in [
+        (bounded, r"kl\.Binned\(env, bins=10\); on the command line: --bins 10$"),
+        (free, r"kl\.Binned\.from_quantiles\(env, bins=10\)"),
+        (spaces.Dict({"a": bounded, "b": spaces.Tuple([free])}), r"\['a'\] space .*from_quantiles"),
+        (spaces.Text(3), "wrap the environment"),
+    ]:
+        with pytest.raises(ValueError, match=advice):
+            Numbering("observation", space, discover=True)
+    with pytest.raises(ValueError, match=r"action space .*TransformAction\(env, table\.__getitem__"):
+        Numbering("action", bounded, discover=False)
+    with pytest.raises(ValueError, match=r"action space .* points.*merge some"):
+        Numbering("action", ENDLESS, discover=False)
 
 
 @pytest.mark.parametrize("space", [spaces.Box(0, 1), spaces.Text(3), spaces.Sequence(DISCRETE)], ids=str)

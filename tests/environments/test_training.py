@@ -276,13 +276,6 @@ def test_what_is_no_environment(mistake):
         kl.learn(kl.KLearning(), thing, episodes=1)
 
 
-def test_vectors_of_environments_are_named_as_such():
-    envs = gymnasium.make_vec("FrozenLake-v1", num_envs=3, vectorization_mode="sync")
-    with pytest.raises(ValueError, match="is a vector of 3 environments: give one"):
-        kl.learn(kl.KLearning(), envs, episodes=1)
-    envs.close()
-
-
 def test_a_prior_that_is_none():
     for prior in (kl.Gaussian(0.0, 1.0, 0.5), kl.Dirichlet(), "gaussian"):
         with pytest.raises(ValueError, match=r"prior=.* is no Prior: give kl\.Prior\(reward="):

@@ -216,3 +216,29 @@ def test_random_mdp_depends_on_its_seed_alone():
     values = [kl.optimal(kl.random_mdp(4, 2, horizon=3, seed=s)).value for s in (0, 1, 0)]
     assert values[0] == values[2] != values[1]
     assert kl.random_mdp(4, 2, horizon=3).widths == [4, 4, 4]
+
+
+def test_the_goal_of_a_stationary_model_counts_at_any_step():
+    """As the visits of single episodes say."""
+    world = kl.MDP.from_stationary(
+        np.zeros((3, 2)), np.full((3, 2, 3), 1 / 3), np.full(3, 1 / 3), horizon=3, goal=(2, 1), noise=0.1
+    )
+    assert (world.goal, world.recurring) == ((2, 1), True)
+    runs = kl.run(kl.Random(), world, episodes=1, seeds=200, threads=1)
+    there = runs.visits.reshape(200, 3, 3, 2)[:, :, 2, 1].any(axis=1)
+    np.testing.assert_array_equal(runs.hits[:, 0], there)
+    assert 0 < there.sum() < 200
+
+
+def test_the_goal_of_layers_is_numbered_through_all_of_them():
+    layers = [np.zeros((1, 2)), np.zeros((2, 2))]
+    for state, place in ((0, 0), (1, 1), (2, 2)):
+        world = kl.MDP.from_layers(layers, [np.full((1, 2, 2), 0.5)], [1.0], goal=(state, 1))
+        runs = kl.run(kl.Random(), world, episodes=1, seeds=50, threads=1)
+        np.testing.assert_array_equal(runs.hits[:, 0], runs.visits[:, place, 1] > 0)
+
+
+@pytest.mark.parametrize("goal", [(3, 0), (0, 2), (-1, 0), 3, (0,), (0.0, 1), "ab", (0, 0, 0)], ids=str)
+def test_what_is_no_goal_is_refused(goal):
+    with pytest.raises(ValueError, match=r"is no \(state, action\): give indices below \(3, 2\)"):
+        kl.MDP.from_stationary(np.zeros((3, 2)), np.full((3, 2, 3), 1 / 3), np.full(3, 1 / 3), 4, goal=goal)

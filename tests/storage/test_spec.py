@@ -383,3 +383,16 @@ def test_a_bad_file_is_one_clear_error(tmp_path, text, message):
     with pytest.raises(ValueError, match=message) as caught:
         expand(tmp_path, text)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("agent", "complaint"),
+    [
+        ("KLearning", r"^agent='KLearning' is a name: give \{'name': 'KLearning'\}, or an agent, KLearning\(\)$"),
+        (kl.KLearning, r"^agent=.* is a class: give an agent, KLearning\(\)$"),
+    ],
+    ids=["a name", "a class"],
+)
+def test_what_is_no_agent_is_refused(agent, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        make_spec(SEA, agent, episodes=3)

@@ -25,6 +25,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from klearning.environments.pace import Pace
+
 SECONDS = 10.0  # between two plain lines
 WIDE = 200  # columns of what is no terminal
 A_SECOND = 4  # drawings of the bar: few enough for a slow line
@@ -45,18 +47,14 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
             job = bar.add_task("", total=total)
             yield lambda count: bar.advance(job, count)
         return
-    began = said = time.monotonic()
-    done = 0
+    told, pace = time.monotonic(), Pace(total)
 
     def line(count: int) -> None:
-        nonlocal done, said
-        done += count
-        now = time.monotonic()
-        if now - said > SECONDS:
-            said = now
-            rate = done / (now - began)
-            left = (total - done) / rate
-            print(f"{done:,} of {total:,} {what}, {rate:,.1f} a second, {left:.0f} s left", file=sys.stderr)
+        nonlocal told
+        pace.advance(count)
+        if time.monotonic() - told > SECONDS:
+            told = time.monotonic()
+            print(", ".join([f"{pace.done:,} of {total:,} {what}", *pace.words()]), file=sys.stderr)
 
     yield line
 

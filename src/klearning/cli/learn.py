@@ -1,11 +1,11 @@
-"""`klearning learn`: an agent in any discrete Gymnasium environment."""
+"""`klearning learn`: an agent in a Gymnasium environment, for one seed or several."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -22,7 +22,7 @@ from klearning.cli.completing import (
     environment_names,
     prior_options,
 )
-from klearning.cli.display import is_lively, progress, say, show_json
+from klearning.cli.display import is_lively, progress, say, show_json, show_table
 from klearning.cli.doors import bring_in, find, find_agent
 from klearning.cli.options import build, build_prior, parse
 from klearning.cli.teaching import Command
@@ -32,8 +32,12 @@ EXAMPLES = (
     "klearning learn CliffWalking-v1 --horizon 100 -p sd=20 -p mass=0.01 --evaluate-every 10 --episodes 100",
     "klearning learn klearning/DeepSea-v0 PSRL -e depth=20 --save out/diver.npz",
     "klearning learn FrozenLake-v1 -e is_slippery=false --csv lake.csv --json --episodes 100",
+    "klearning learn simulator.py:Tank -e leak=0.8 --horizon 30 --bins level=10 --episodes 100",
+    "klearning learn CartPole-v1 --bins 1,1,6,6 --quantiles -p mass=0.1 --episodes 30",
+    "klearning learn FrozenLake-v1 PSRL --seeds 3 --save out/lake_{seed}.npz --episodes 100",
 )
 LATE = 100  # episodes, at the end, whose mean return is told apart
+SEED = "{seed}"  # in the name of a file
 SECONDS = 30.0  # between two times that a learner is saved
 
 Callback = Callable[[Any], Any]
@@ -50,6 +54,15 @@ Callback = Callable[[Any], Any]
 @prior_options
 @click.option("-n", "--episodes", default=1000, show_default=True, help="in all, those before --resume among them")
 @click.option("-s", "--seed", default=0, show_default=True)
+@click.option(
+    "--seeds",
+    help="several in place of one: how many, or which: 0,3,7; {seed} in the name of a file stands for each of them",
+)  # fmt: skip
+@click.option(
+    "--bins", multiple=True, metavar="N | NAME=N",
+    help="cut observed numbers into so many bins: one number, one per dimension (8,4), or by name (arm.angle=8)",
+)  # fmt: skip
+@click.option("--quantiles", is_flag=True, help="bins that random play fills evenly, not equal ones; they need no ends")
 @click.option("--horizon", type=int, help="most steps of an episode; default: the environment's time limit")
 @click.option(
     "--save", type=click.Path(path_type=Path, dir_okay=False),
@@ -81,6 +94,9 @@ def learn(
     csv_path: Path | None,
     tensorboard: Path | None,
     evaluate_every: int,
+    seeds: str | None,
+    bins: Sequence[str],
+    quantiles: bool,
     as_json: bool,
 ) -> None:
     """Let AGENT learn in a Gymnasium ENVIRONMENT, and watch it.
@@ -92,32 +108,99 @@ def learn(
     """
     from klearning.environments import learn as training
 
-    env = make_environment(environment, env_options)
+    checks.whole("episodes", episodes)
     chosen = build(find_agent(agent), "agent", agent_options)
     prior = build_prior(["stationary=yes", *prior_options])  # the last one counts
-    learner: Any
-    if resume is None:
-        learner = training.actor_for(chosen, env, seed=seed, horizon=horizon, prior=prior)
+    numbers = several_seeds(context, seeds) if seeds is not None else (seed,)
+    files = Files(save, resume, csv_path, tensorboard)
+    files.check(len(numbers))
+    learners: list[Any] = []
+    with ExitStack() as stack:
+        advance: Callable[[int], None] | None = None
+        if len(numbers) > 1:
+            advance = stack.enter_context(progress("episodes", episodes * len(numbers)))
+        for number in numbers:
+            mine = files.of(number)
+            env = binned(make_environment(environment, env_options), bins, quantiles, horizon)
+            if mine.resume is None or (len(numbers) > 1 and not mine.resume.exists()):
+                learner: Any = training.actor_for(chosen, env, seed=number, horizon=horizon, prior=prior)
+            else:
+                learner = resumed(mine.resume, given(context, agent=chosen, prior=prior, seed=number, horizon=horizon))
+            learners.append(learner)
+            play(learner, env, episodes, mine, evaluate_every, quiet=as_json, advance=advance)
+    if len(numbers) > 1:
+        show_several(environment, learners, files, as_json)
     else:
-        learner = resumed(resume, given(context, agent=chosen, prior=prior, seed=seed, horizon=horizon))
-        save = save or resume
-    left = max(checks.whole("episodes", episodes) - learner.episode, 0)
+        show_one(environment, learners[0], files.of(numbers[0]).target, as_json)
+
+
+class Files(NamedTuple):
+    """What is read and written for a learner; ``{seed}`` in a name stands for its seed."""
+
+    save: Path | None
+    resume: Path | None
+    csv: Path | None
+    tensorboard: Path | None
+
+    @property
+    def target(self) -> Path | None:
+        """Where the learner is saved."""
+        return self.save or self.resume
+
+    def of(self, seed: int) -> "Files":
+        return Files(*(path and Path(str(path).replace(SEED, str(seed))) for path in self))
+
+    def check(self, count: int) -> None:
+        """Several learners need several files."""
+        for option, path in self._asdict().items():
+            if count > 1 and path is not None and SEED not in str(path):
+                better = path.with_name(f"{path.stem}_{SEED}{path.suffix}")
+                raise ValueError(f"--{option} {path} is one name for {count} seeds: write {SEED} into it, {better}")
+
+
+def several_seeds(context: click.Context, text: str) -> tuple[int, ...]:
+    from klearning.trials.run import seed_list
+
+    if context.get_parameter_source("seed") != ParameterSource.DEFAULT:
+        raise ValueError(f"--seed and --seeds {text} are both there: give one of them")
+    return seed_list(parse(text))
+
+
+def play(
+    learner: Any,
+    env: Any,
+    episodes: int,
+    files: Files,
+    evaluate_every: int,
+    quiet: bool,
+    advance: Callable[[int], None] | None,
+) -> None:
+    """Up to so many episodes in all, watched and saved; ``advance`` is who follows where there are several learners."""
+    from klearning.environments import learn as training
+
+    left = max(episodes - learner.episode, 0)
+    if advance is not None and left < episodes:
+        advance(episodes - left)
     try:
-        with watchers(left, csv_path, tensorboard, quiet=as_json) as callbacks, saved(learner, save) as savers:
+        with watchers(left, files, quiet, advance) as callbacks, saved(learner, files.target) as savers:
             if left:
                 callbacks = [*callbacks, *savers]
                 training.learn(learner, env, episodes=left, callbacks=callbacks, evaluate_every=evaluate_every)
             else:
-                say(f"{resume} has {learner.episode} episodes already: give --episodes for more", err=True)
+                say(f"{files.resume} has {learner.episode} episodes already: give --episodes for more", err=True)
     except KeyboardInterrupt:
-        advice = "--save FILE would have kept them" if save is None else f"go on with --resume {save}"
-        say(f"{learner.episode} episodes done: {advice}", err=True)
+        advice = f"go on with --resume {files.target}" if files.target else "--save FILE would have kept them"
+        of = "" if advance is None else f" of seed {learner.seed}"
+        say(f"{learner.episode} episodes{of} done: {advice}", err=True)
         raise
-    whole, late = (float(np.mean(returns)) for returns in (learner.returns, learner.returns[-LATE:]))
+
+
+def show_one(environment: str, learner: Any, target: Path | None, as_json: bool) -> None:
+    whole, late = mean_returns(learner)
     if as_json:
         show_json({
             "environment": environment, "agent": str(learner.agent), "episodes": learner.episode, "seed": learner.seed,
-            "mean_return": whole, "late_return": late, "saved": None if save is None else str(save),
+            "mean_return": whole, "late_return": late, "saved": None if target is None else str(target),
         })  # fmt: skip
         return
     say(
@@ -126,8 +209,43 @@ def learn(
     )
     if line := bound_line(learner):
         say(line)
-    if save is not None:
-        say(f"saved: {save}")
+    if target is not None:
+        say(f"saved: {target}")
+
+
+def mean_returns(learner: Any) -> tuple[float, float]:
+    """Over all episodes, and over the last."""
+    whole, late = (float(np.mean(returns)) for returns in (learner.returns, learner.returns[-LATE:]))
+    return whole, late
+
+
+def show_several(environment: str, learners: Sequence[Any], files: Files, as_json: bool) -> None:
+    """One line per seed, their mean, and how well the seeds tell it."""
+    from klearning.statistics import FEWEST, mean_interval
+
+    first, count = learners[0], len(learners)
+    columns = np.array([mean_returns(learner) for learner in learners]).T
+    whole, late = (mean_interval(column) for column in columns)
+    if as_json:
+        show_json({
+            "environment": environment, "agent": str(first.agent), "episodes": first.episode,
+            "seeds": [learner.seed for learner in learners],
+            "mean_return": columns[0].tolist(), "late_return": columns[1].tolist(),
+            "mean": {"mean_return": whole._asdict(), "late_return": late._asdict()},
+            "saved": [str(files.of(learner.seed).target) for learner in learners] if files.target else None,
+        })  # fmt: skip
+        return
+    names = ("mean return", f"of the last {LATE}")[: 1 + (first.episode > LATE)]
+    ranges = [f"{x.low:.4g} to {x.high:.4g}" if np.isfinite(x.low) else "none" for x in (whole, late)[: len(names)]]
+    show_table(
+        [{"seed": learner.seed, **dict(zip(names, row.tolist()))} for learner, row in zip(learners, columns.T)],
+        title=f"{first.agent} in {environment}: {first.episode} episodes",
+        caption=f"95% intervals of the means, over {count} seeds: {' and '.join(ranges)}" if count >= FEWEST
+        else f"an interval of the mean needs {FEWEST} seeds",
+        last={"seed": "mean", **dict(zip(names, (whole.estimate, late.estimate)))},
+    )  # fmt: skip
+    if files.target is not None:
+        say(f"saved: {files.target}")
 
 
 def bound_line(learner: Any) -> str:
@@ -147,7 +265,7 @@ def bound_line(learner: Any) -> str:
 
 def given(context: click.Context, **settings: Any) -> dict[str, Any]:
     """The settings of a learner that stand on the line."""
-    options = {"agent": ("agent", "agent_options"), "prior": ("prior_options",)}
+    options = {"agent": ("agent", "agent_options"), "prior": ("prior_options",), "seed": ("seed", "seeds")}
     return {
         name: value
         for name, value in settings.items()
@@ -193,25 +311,60 @@ def saved(learner: Any, path: Path | None) -> Iterator[list[Callback]]:
 
 
 @contextmanager
-def watchers(episodes: int, csv_path: Path | None, tensorboard: Path | None, quiet: bool) -> Iterator[list[Callback]]:
-    """Callbacks: the files that were asked for, and a live table where there is a terminal to draw it on."""
+def watchers(
+    episodes: int, files: Files, quiet: bool, advance: Callable[[int], None] | None
+) -> Iterator[list[Callback]]:
+    """Callbacks: the files that were asked for, and whoever follows: a live table, where a terminal can show it."""
     from klearning.environments.callbacks import CSVWriter, LiveView, TensorBoardWriter
 
     with ExitStack() as stack:
-        found: list[Callback] = []
-        if csv_path is not None:
-            csv_path.parent.mkdir(parents=True, exist_ok=True)
-            found.append(CSVWriter(csv_path))
-        if tensorboard is not None:
-            board = TensorBoardWriter(tensorboard)
+        callbacks: list[Callback] = []
+        if files.csv is not None:
+            files.csv.parent.mkdir(parents=True, exist_ok=True)
+            callbacks.append(CSVWriter(files.csv))
+        if files.tensorboard is not None:
+            board = TensorBoardWriter(files.tensorboard)
             stack.callback(board.close)
-            found.append(board)
-        if is_lively(sys.stdout) and not quiet:
-            found.append(stack.enter_context(LiveView()))
+            callbacks.append(board)
+        if advance is None and is_lively(sys.stdout) and not quiet:
+            callbacks.append(stack.enter_context(LiveView(episodes=episodes)))
         else:
-            advance = stack.enter_context(progress("episodes", episodes))
-            found.append(lambda report: advance(1))
-        yield found
+            follow = advance or stack.enter_context(progress("episodes", episodes))
+            callbacks.append(lambda report: follow(1))
+        yield callbacks
+
+
+def binned(env: Any, bins: Sequence[str], quantiles: bool, horizon: int | None) -> Any:
+    """The environment with the bins that the line asks for, where it asks for any."""
+    from klearning.environments.binned import BINS, Binned
+
+    if not bins and not quantiles:
+        return env
+    counts = bin_counts(bins) if bins else BINS
+    try:
+        return Binned.from_quantiles(env, counts, horizon=horizon) if quantiles else Binned(env, counts)
+    except ValueError as error:
+        hint = " (on the command line: --quantiles)" if "unbounded" in str(error) else ""
+        raise ValueError(f"{error}{hint}") from None
+
+
+def bin_counts(words: Sequence[str]) -> Any:
+    """10, or 8,4 for one per dimension; or by name, arm.angle=8 for a part of a part, 0=8 for the first of a tuple."""
+    if not any("=" in word for word in words):
+        if len(words) > 1:
+            raise ValueError(f"--bins {' --bins '.join(words)}: give one, or names, --bins NAME=N")
+        return parse(words[0])
+    counts: dict[Any, Any] = {}
+    for word in words:
+        path, equals, value = word.partition("=")
+        if not equals:
+            raise ValueError(f"--bins {word} has no name beside others that have: write NAME=N")
+        *above, name = (int(part) if part.isdigit() else part for part in path.split("."))
+        inner = counts
+        for part in above:
+            inner = inner.setdefault(part, {})
+        inner[name] = parse(value)
+    return counts
 
 
 def make_environment(name: str, options: Sequence[str]) -> Any:

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from klearning.environments.pace import Pace
+
 
 @dataclass(frozen=True)
 class EpisodeReport:
@@ -119,19 +121,20 @@ class LiveView:
     """A table in the terminal that follows learning: use as ``with LiveView() as view: learn(..., callbacks=[view])``.
 
     Shows the last episode, and the mean over the last hundred: return, steps, what the agent says (K-learning:
-    temperature, bound and gap) and the regret, where ``evaluate_every`` lets it be known.
+    temperature, bound and gap) and the regret, where ``evaluate_every`` lets it be known. ``episodes`` is how many are
+    to come, where that is known: then it shows the time that is left.
     """
 
     WINDOW = 100
 
-    def __init__(self, per_second: float = 4.0) -> None:
+    def __init__(self, per_second: float = 4.0, episodes: int | None = None) -> None:
         from rich.live import Live
 
         self._live = Live(auto_refresh=False, transient=False)
         self._pause, self._shown = 1.0 / per_second, 0.0
         self._recent: list[dict[str, float]] = []
         self._last: EpisodeReport | None = None
-        self._began, self._calls = time.monotonic(), 0
+        self._pace = Pace(episodes)
 
     def __enter__(self) -> "LiveView":
         self._live.start()
@@ -144,7 +147,7 @@ class LiveView:
 
     def __call__(self, report: EpisodeReport) -> None:
         self._last = report
-        self._calls += 1
+        self._pace.advance()
         self._recent = [*self._recent[1 - self.WINDOW :], report.numbers()]
         now = time.monotonic()
         if now - self._shown > self._pause:
@@ -156,8 +159,9 @@ class LiveView:
         from rich.table import Table
 
         episode = 0 if self._last is None else self._last.episode
-        rate = self._calls / max(time.monotonic() - self._began, 1e-9)
-        table = Table(title=f"episode {episode:,}   ({rate:,.0f}/s)")
+        left = 0 if self._pace.total is None else self._pace.total - self._pace.done
+        of = f" of {episode + left:,}" if self._pace.total is not None else ""
+        table = Table(title=", ".join([f"episode {episode:,}{of}", *self._pace.words()]))
         for heading in ("", "last episode", f"mean of {len(self._recent)}"):
             table.add_column(heading, justify="right" if heading else "left")
         names = list(dict.fromkeys(name for row in self._recent for name in row))

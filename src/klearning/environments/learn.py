@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import gymnasium
+from gymnasium.vector import VectorEnv
 
 from klearning.arrays import checks
 from klearning.beliefs.belief import Prior
@@ -11,8 +12,8 @@ from klearning.environments.actor import Actor, tabulated
 from klearning.environments.callbacks import Callback, EpisodeReport, guarded
 from klearning.environments.learner import Learner
 from klearning.environments.numbering import Numbering
+from klearning.environments.vector import Environment, play_side_by_side, single_horizon, single_spaces
 from klearning.models.mdp import MDP, optimal_value
-from klearning.models.tabular import read_horizon
 from klearning.trials.agent import Agent
 from klearning.trials.streams import whole_number
 
@@ -38,7 +39,7 @@ class Exact(NamedTuple):
 
 def learn(
     agent: Agent | Actor,
-    env: gymnasium.Env[Any, Any],
+    env: Environment,
     *,
     episodes: int = 1000,
     seed: int | None = None,
@@ -50,12 +51,16 @@ def learn(
 ) -> Any:
     """Let an agent learn in an environment; returns the `Learner`, with ``returns`` and ``predict``.
 
+    ``env`` may be a vector of environments, `gymnasium.make_vec` or `SyncVectorEnv`: their episodes run side by side,
+    each with the plan that it began with, and are learnt from one by one, as they end.
+
     ``horizon`` is the most steps of an episode, by default that of the environment's time limit; ``prior`` and
     ``discover`` are those of `Learner`. Give a learner in place of the agent to go on with it: ``episodes`` more.
 
     Episode t resets the environment with a seed made of ``seed`` (by default 0, or the learner's) and t, so that what
     happens does not depend on where learning was interrupted: the episode under way is given up, and played again by
-    the next call. Ctrl-C raises a KeyboardInterrupt that holds the learner, as its message says.
+    the next call. A vector that resets by itself is seeded when learning begins, and all its episodes under way are
+    given up. Ctrl-C raises a KeyboardInterrupt that holds the learner, as its message says.
 
     Callbacks are called after each episode. One that returns False, or raises StopIteration, stops learning; any other
     failure of one is a warning. Where the environment tells its transitions, every ``evaluate_every`` episodes the
@@ -67,7 +72,10 @@ def learn(
     model = _model(actor, env) if every else None
     watchers = [guarded(callback) for callback in callbacks]
     try:  # around a call: Python 3.12 and 3.13 let an interrupt at the end of a loop's body pass the loop's own handler
-        _play_episodes(actor, env, count, root, model, every, watchers)
+        if isinstance(env, VectorEnv):
+            play_side_by_side(actor, env, count, root, watchers)
+        else:
+            _play_episodes(actor, env, count, root, model, every, watchers)
     except BaseException as error:
         actor.abandon_episode()  # where it has ended, nothing is left to abandon
         if isinstance(error, KeyboardInterrupt):
@@ -101,7 +109,7 @@ def _play_episodes(
 
 def actor_for(
     agent: Agent | Actor,
-    env: gymnasium.Env[Any, Any],
+    env: Environment,
     *,
     seed: int | None = None,
     horizon: int | None = None,
@@ -110,7 +118,7 @@ def actor_for(
 ) -> Actor:
     """What is given, where it is an actor; else what the agent's method ``actor`` makes, or a `Learner`."""
     _check_environment(env)
-    spaces = env.observation_space, env.action_space
+    spaces = single_spaces(env)
     if isinstance(agent, Actor):
         if horizon is not None or prior is not None:
             raise ValueError("horizon and prior belong to the learner: give them only with an agent")
@@ -118,7 +126,7 @@ def actor_for(
         if agent.under_way:
             raise ValueError("an episode is under way: finish it, or call learner.end_episode() or abandon_episode()")
         return agent
-    steps, number = read_horizon(env, horizon), 0 if seed is None else seed
+    steps, number = single_horizon(env, horizon), 0 if seed is None else seed
     if hasattr(agent, "actor") and not isinstance(agent, type):
         own: Actor = agent.actor(*spaces, steps, prior=prior, seed=number)
         return own
@@ -131,8 +139,6 @@ def _check_environment(env: Any) -> None:
         raise ValueError(f"env={env!r} is a name: give the environment, gymnasium.make({env!r})")
     if isinstance(env, MDP):
         raise ValueError(f"env={env!r} is a world: give kl.WorldEnv(world), or let the agent run: kl.run(agent, world)")
-    if isinstance(env, gymnasium.vector.VectorEnv):
-        raise ValueError(f"env={env!r} is a vector of {env.num_envs} environments: give one, gymnasium.make(…)")
     for part in ("reset", "step", "observation_space", "action_space"):
         if isinstance(env, type) or not hasattr(env, part):
             raise ValueError(
@@ -153,7 +159,7 @@ def _play(actor: Actor, env: gymnasium.Env[Any, Any], seed: int, model: Exact | 
     return bool(terminated), value
 
 
-def _model(actor: Actor, env: gymnasium.Env[Any, Any]) -> Exact:
+def _model(actor: Actor, env: Any) -> Exact:
     if not hasattr(env.unwrapped, "P"):
         raise ValueError(f"evaluate_every needs a model and {env} tells none: leave it at 0")
     mdp = MDP.from_gymnasium(env, horizon=actor.horizon)

@@ -12,10 +12,11 @@ is learnt from.
 
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -34,6 +35,7 @@ from klearning.trials.streams import streams
 from klearning.trials.task import Streams, draw_action
 
 WAYS = ("greedy", "soft")
+UNDER_WAY = ("step", "over", "_waiting", "_states", "_chosen", "_rewards", "_uniforms", "said")  # what an episode is
 
 
 def no_doubt(reward: float) -> str | None:
@@ -42,6 +44,12 @@ def no_doubt(reward: float) -> str | None:
 
 class PriorWarning(UserWarning):
     """What was seen is hardly possible under the prior."""
+
+
+class Commitment(NamedTuple):
+    """What an episode beside others follows to its end: the plan that it began with."""
+
+    policy: Floats
 
 
 class Learner:
@@ -170,6 +178,7 @@ class Learner:
             raise RuntimeError(self._misuse("act"))
         if self.step == 0:  # an episode begins, and is planned for, whole or not at all
             with uninterrupted:
+                self._make_room()  # for what episodes have met that were set aside
                 return self._act(observation)
         return self._act(observation)
 
@@ -221,7 +230,8 @@ class Learner:
         try:
             r = float(reward)
         except (TypeError, ValueError):
-            raise ValueError(f"reward={reward!r} of step {l} is not a number: give a float") from None
+            several = "; for a vector of environments let kl.learn(agent, envs) play" if np.ndim(reward) else ""
+            raise ValueError(f"reward={reward!r} of step {l} is not a number: give a float{several}") from None
         if not isfinite(r):
             raise ValueError(f"reward={reward!r} of step {l} is not finite: fix the simulator, or clip its rewards")
         doubt = self._doubt(r)
@@ -257,6 +267,34 @@ class Learner:
         self.returns.append(float(self._rewards[:k].sum()))
         self.episode += 1
         self._new_episode()
+
+    def set_aside(self) -> "Learner":
+        """The episode under way as a learner of its own, so that another may begin; see `take_back` and `drop`.
+
+        It goes on by `act` and `observe`, with the plan that it began with, whatever is learnt in the meantime.
+        """
+        with uninterrupted:
+            aside = copy(self)
+            aside.memory, aside.said = Commitment(self.memory.policy.copy()), self.said.copy()
+            self._new_episode()
+        return aside
+
+    def take_back(self, aside: "Learner") -> None:
+        """An episode that was set aside is over, or is to end where it is: `end_episode` learns from it."""
+        if self.under_way:
+            raise RuntimeError(
+                "take_back() while another episode is under way: call end_episode() or set_aside() first"
+            )
+        with uninterrupted:
+            for name in UNDER_WAY:
+                setattr(self, name, getattr(aside, name))
+            self._warned |= aside._warned
+
+    def drop(self, aside: "Learner") -> None:
+        """Forget an episode that was set aside; what others learnt beside it is kept, and so are states that it met."""
+        with uninterrupted:
+            self.starts[aside._states[0]] -= 1.0
+            self._set_starts()
 
     def abandon_episode(self) -> None:
         """Forget the episode under way, as if it had not begun: where the simulator failed, or was interrupted.

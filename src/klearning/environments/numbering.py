@@ -1,7 +1,8 @@
 """Discrete spaces as numbers: every observation and every action of a simulator gets one.
 
-A point of `Discrete`, `MultiDiscrete`, `MultiBinary`, or a `Tuple` or `Dict` of these, is a few whole numbers, each
-below a known size. Points are numbered as they come, or counted through where they are not too many.
+A point of `Discrete`, `MultiDiscrete`, `MultiBinary`, a `Box` of whole numbers, or a `Tuple` or `Dict` of these, is a
+few whole numbers, each below a known size. Points are numbered as they come, or counted through where they are not too
+many.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,11 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from klearning.arrays.types import Ints
+
 MOST = 1_000_000  # points that may be counted through
+UNBOUNDED = float(np.finfo(np.float32).max)  # some environments say infinity so
+WIDEST = 2**62  # whole numbers of a box are told apart between minus this and this, so that their range is in 64 bits
 
 
 Key = tuple[int, ...]
@@ -24,12 +29,12 @@ class Numbering:
     def __init__(self, field: str, space: spaces.Space[Any], discover: bool) -> None:
         self.field, self.space = field, space
         self.sizes: list[int] = []
-        self._read, self._write = _reader(field, space, self.sizes)
+        self._read, self._write = _reader(field, space, self.sizes, space)
         self.points = prod(self.sizes)
         self.discovers = discover
         self.count = 0 if discover else self.points  # points that have a number
         if self.count > MOST:
-            raise ValueError(f"{field} space {space} has {self.points} points: at most {MOST:,} can be counted through")
+            raise ValueError(_too_many(field, space, self.points))
         self.known: dict[Key, int] = {}
         self.number = self._number_found if discover else self._number_mixed
         self._start: int | None = None
@@ -126,25 +131,65 @@ Reader = Callable[[Any], list[int]]
 Writer = Callable[[list[int]], Any]  # takes what it needs off the front of the list
 
 
-def _reader(field: str, space: spaces.Space[Any], sizes: list[int]) -> tuple[Reader, Writer]:
-    """How to read a point into whole numbers from 0, and to write it from them; appends their sizes."""
+def _reader(field: str, space: spaces.Space[Any], sizes: list[int], whole: spaces.Space[Any]) -> tuple[Reader, Writer]:
+    """How to read a point into whole numbers from 0, and to write it from them; appends their sizes.
+
+    ``whole`` is the space that this one is a part of, for advice.
+    """
     if isinstance(space, spaces.Discrete):
         start = int(space.start)
         sizes.append(int(space.n))
         return lambda x: [index(x) - start], lambda key: key.pop(0) + start
-    if isinstance(space, spaces.MultiDiscrete | spaces.MultiBinary):
+    if isinstance(space, spaces.MultiDiscrete | spaces.MultiBinary) or _is_integer_box(space):
         return _array_reader(space, sizes)
     if isinstance(space, spaces.Tuple):
-        parts = [_reader(f"{field}[{i}]", part, sizes) for i, part in enumerate(space.spaces)]
+        parts = [_reader(f"{field}[{i}]", part, sizes, whole) for i, part in enumerate(space.spaces)]
         return (
             lambda x: [k for (read, _), p in zip(parts, x, strict=True) for k in read(p)],
             lambda key: tuple(write(key) for _, write in parts),
         )
     if isinstance(space, spaces.Dict):
-        named = {name: _reader(f"{field}[{name!r}]", part, sizes) for name, part in space.spaces.items()}
+        named = {name: _reader(f"{field}[{name!r}]", part, sizes, whole) for name, part in space.spaces.items()}
         return _dict_reader(named), lambda key: {name: write(key) for name, (_, write) in named.items()}
-    hint = "bin it first: env = kl.Binned(env, bins=10)" if isinstance(space, spaces.Box) else "wrap the environment"
-    raise ValueError(f"{field} space {space} is not discrete: {hint}, to give Discrete, MultiDiscrete, Tuple or Dict")
+    raise ValueError(f"{field} space {space} is not discrete: {_advice(field, space, whole)}")
+
+
+def _is_integer_box(space: spaces.Space[Any]) -> bool:
+    return isinstance(space, spaces.Box) and np.dtype(space.dtype).kind in "biu"
+
+
+def _advice(field: str, space: spaces.Space[Any], whole: spaces.Space[Any]) -> str:
+    """What to do about a space that is not discrete."""
+    if not isinstance(space, spaces.Box):
+        return "wrap the environment, to give Discrete, MultiDiscrete, a Box of whole numbers, Tuple or Dict"
+    if field.startswith("action"):
+        return (
+            "let the agent choose among a few actions: table = […], env = gymnasium.wrappers.TransformAction(env, "
+            "table.__getitem__, gymnasium.spaces.Discrete(len(table)))"
+        )
+    if all(np.abs([box.low, box.high]).max(initial=0.0) < UNBOUNDED for box in _float_boxes(whole)):
+        return "bin it first: env = kl.Binned(env, bins=10); on the command line: --bins 10"
+    return (
+        "bin it first: env = kl.Binned.from_quantiles(env, bins=10), or kl.Binned(env, bins=10, low=…, high=…); "
+        "on the command line: --bins 10 --quantiles"
+    )
+
+
+def _float_boxes(space: spaces.Space[Any]) -> list[spaces.Box]:
+    if isinstance(space, spaces.Tuple | spaces.Dict):
+        parts = space.spaces.values() if isinstance(space, spaces.Dict) else space.spaces
+        return [box for part in parts for box in _float_boxes(part)]
+    return [space] if isinstance(space, spaces.Box) and not _is_integer_box(space) else []
+
+
+def _too_many(field: str, space: spaces.Space[Any], points: int) -> str:
+    number = f"{points:,}" if points < 10**18 else "more than 10^18"
+    fix = (
+        "merge some of them in a wrapper"
+        if field == "action"
+        else "leave discover=True, which numbers them as they come"
+    )
+    return f"{field} space {space} has {number} points, and at most {MOST:,} can be counted through: {fix}"
 
 
 def _dict_reader(named: dict[Any, tuple[Reader, Writer]]) -> Reader:
@@ -156,22 +201,31 @@ def _dict_reader(named: dict[Any, tuple[Reader, Writer]]) -> Reader:
     return read
 
 
-def _array_reader(space: spaces.MultiDiscrete | spaces.MultiBinary, sizes: list[int]) -> tuple[Reader, Writer]:
-    if isinstance(space, spaces.MultiDiscrete):
-        nvec, start = np.asarray(space.nvec), np.asarray(space.start)
-    else:
-        start = np.zeros(space.shape, np.int64)
-        nvec = start + 2
-    sizes += [int(n) for n in nvec.ravel()]
+def _array_reader(space: Any, sizes: list[int]) -> tuple[Reader, Writer]:
+    low, ranges = _ranges(space)
+    sizes += ranges
 
     def read(x: Any) -> list[int]:
         array = np.asarray(x)
-        if array.shape != nvec.shape or array.dtype.kind not in "iub":
+        if array.shape != low.shape or array.dtype.kind not in "iub":
             raise ValueError("another shape, or no whole numbers")
-        return [int(k) for k in (array.astype(np.int64) - start).ravel()]
+        parts: list[int] = (array.astype(np.int64) - low).ravel().tolist()
+        return parts
 
     def write(key: list[int]) -> Any:
-        parts = [key.pop(0) for _ in range(nvec.size)]
-        return (np.array(parts, np.int64).reshape(nvec.shape) + start).astype(space.dtype)
+        parts = [key.pop(0) for _ in range(low.size)]
+        return np.asarray(np.array(parts, np.int64).reshape(low.shape) + low, space.dtype)
 
     return read, write
+
+
+def _ranges(space: Any) -> tuple[Ints, list[int]]:
+    """The least number in every place of an array, and how many there may be."""
+    if isinstance(space, spaces.MultiDiscrete):
+        return np.asarray(space.start, np.int64), [int(n) for n in space.nvec.ravel()]
+    if isinstance(space, spaces.MultiBinary):
+        zeros = np.zeros(space.shape, np.int64)
+        return zeros, [2] * zeros.size
+    low = [max(int(x), -WIDEST) for x in space.low.ravel()]
+    high = [min(int(x), WIDEST - 1) for x in space.high.ravel()]
+    return np.array(low, np.int64).reshape(space.shape), [max(b - a + 1, 0) for a, b in zip(low, high, strict=True)]

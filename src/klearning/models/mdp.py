@@ -41,8 +41,9 @@ class MDP:
 
     ``noise`` is the standard deviation of Gaussian reward noise, or ``"bernoulli"`` where a reward is
     a coin flip. ``goal`` names the (state, action) that counts as reaching the goal, where there is one: the state
-    numbered through all layers, so that the first of the last layer is ``mdp.layers[-2]``. ``end`` is the state of
-    every layer, counted from its first, in which an episode is over: agents know that it pays nothing.
+    numbered through all layers, so that the first of the last layer is ``mdp.layers[-2]``; or, if the goal is
+    ``recurring``, counted from the first of its layer, and then it counts at any step. ``end`` is the state of every
+    layer, counted from its first, in which an episode is over: agents know that it pays nothing.
     """
 
     layers: Ints
@@ -53,6 +54,7 @@ class MDP:
     goal: tuple[int, int] | None = None
     name: str = "mdp"
     end: int | None = None
+    recurring: bool = False  # whether the goal is that state of any layer
 
     def __post_init__(self) -> None:
         """What the kernels trust: they check no index."""
@@ -70,7 +72,7 @@ class MDP:
         check_rows("rows", self.rows, (self.actions, self.states), low, high)
         check_probabilities("rows", self.rows, (high > low).astype(float))
         _check_noise(self.noise, self.reward)
-        _check_goal(self.goal, self.reward)
+        _check_goal(self.goal, int(widths.min()) if self.recurring else self.states, self.actions)
         if self.end is not None and checks.whole("end", self.end, 0) >= widths.min():
             raise ValueError(f"end={self.end} is no state of every layer: give a number below {widths.min()}")
 
@@ -100,7 +102,7 @@ class MDP:
         rows = rows_from_blocks(actions, int(layers[-1]), steps, checked)
         start = checks.distributions("initial", initial, (widths[0],))
         reward = np.ascontiguousarray(np.concatenate(blocks).T)
-        return cls(layers, reward, rows, start, _check_noise(noise, reward), _check_goal(goal, reward), name)
+        return cls(layers, reward, rows, start, _check_noise(noise, reward), goal, name)
 
     @classmethod
     def from_stationary(
@@ -111,9 +113,13 @@ class MDP:
         horizon: int,
         noise: float | str = 0.0,
         *,
+        goal: tuple[int, int] | None = None,
         name: str = "mdp",
     ) -> "MDP":
-        """From one model for all steps: rewards (S, A), transitions (S, A, S), initial (S,), and a horizon."""
+        """From one model for all steps: rewards (S, A), transitions (S, A, S), initial (S,), and a horizon.
+
+        ``goal`` is a (state, action) of that model; it counts at any step.
+        """
         horizon = checks.whole("horizon", horizon)
         r = checks.array("rewards", rewards, (None, None))
         states, actions = r.shape
@@ -121,7 +127,7 @@ class MDP:
             raise ValueError(f"rewards has shape {r.shape}: give at least one state and one action")
         p = checks.distributions("transitions", transitions, (states, actions, states))
         start = checks.distributions("initial", initial, (states,))
-        return cls._tiled(r, dense_entries(p), start, horizon, noise, name)
+        return cls._tiled(r, dense_entries(p), start, horizon, noise, name, goal)
 
     @classmethod
     def from_gymnasium(
@@ -131,6 +137,7 @@ class MDP:
         *,
         initial: ArrayLike | None = None,
         noise: float | str = 0.0,
+        goal: tuple[int, int] | None = None,
         name: str | None = None,
     ) -> "MDP":
         """From an environment that holds its model, ``env.unwrapped.P``, as Gymnasium's FrozenLake or Taxi do.
@@ -138,23 +145,35 @@ class MDP:
         Every layer has one state more than the environment: index 0 is END, where terminated transitions
         lead, and state i of the environment is index i + 1. Rewards are means over the outcomes of (s, a);
         what is lost of a reward that depends on the next state is its spread. ``horizon`` defaults to the
-        environment's time limit, ``initial`` to its ``initial_state_distrib``.
+        environment's time limit, ``initial`` to its ``initial_state_distrib``. ``goal`` is a (state, action) of the
+        environment, numbered as it does; it counts at any step.
         """
         steps = read_horizon(env, horizon)
         table = read_table(env, initial)
-        mdp = cls._tiled(table.reward, table.entries, table.initial, steps, noise, name or read_name(env))
+        if goal is not None:
+            _check_goal(goal, len(table.reward) - 1, table.reward.shape[1])
+            goal = goal[0] + 1, goal[1]
+        mdp = cls._tiled(table.reward, table.entries, table.initial, steps, noise, name or read_name(env), goal)
         return replace(mdp, end=END)
 
     @classmethod
     def _tiled(
-        cls, rewards: Floats, entries: Entries, initial: Floats, horizon: int, noise: float | str, name: str
+        cls,
+        rewards: Floats,
+        entries: Entries,
+        initial: Floats,
+        horizon: int,
+        noise: float | str,
+        name: str,
+        goal: tuple[int, int] | None,
     ) -> "MDP":
         """The same (S, A) rewards and transitions in every layer."""
         states, actions = rewards.shape
         reward = np.ascontiguousarray(np.tile(rewards.T, horizon))
         rows = tiled_rows(entries, states, actions, horizon)
         layers = offsets([states] * horizon)
-        return cls(layers, reward, rows, initial, _check_noise(noise, reward), None, name)
+        checked = _check_noise(noise, reward)
+        return cls(layers, reward, rows, initial, checked, goal, name, recurring=goal is not None)
 
     @property
     def horizon(self) -> int:
@@ -254,7 +273,7 @@ def _check_noise(noise: float | str, reward: Floats) -> float | str:
     return noise
 
 
-def _check_goal(goal: tuple[int, int] | None, reward: Floats) -> tuple[int, int] | None:
-    if goal is not None and not (0 <= goal[0] < reward.shape[1] and 0 <= goal[1] < reward.shape[0]):
-        raise ValueError(f"goal={goal!r} is no (state, action): give indices below {reward.T.shape}")
-    return goal
+def _check_goal(goal: Any, states: int, actions: int) -> None:
+    pair = isinstance(goal, tuple | list) and len(goal) == 2 and all(isinstance(x, int | np.integer) for x in goal)
+    if goal is not None and not (pair and 0 <= goal[0] < states and 0 <= goal[1] < actions):
+        raise ValueError(f"goal={goal!r} is no (state, action): give indices below {(states, actions)}")

@@ -53,6 +53,8 @@ class Program:
 
 
 def program(belief: Belief, bonus: str) -> Program:
+    if not isinstance(belief, Belief):
+        raise ValueError(f"belief={belief!r} is no Belief: give one, for example Belief.before(prior, world)")
     chosen = bonus_named(bonus)
     numbers, p = chosen.numbers(belief), belief.posterior()
     c = np.zeros((belief.actions, belief.states))

@@ -174,7 +174,7 @@ def stage(world: MDP, run: RunSummary) -> dict[str, Any]:
         "rows": np.diff(world.layers).tolist(),
         "next": [_columns(world, a).tolist() for a in range(world.actions)],
         "actions": list(known.actions(spec.world)) or [f"action {a}" for a in range(world.actions)],
-        "goal": None if world.goal is None else int(world.goal[0]),
+        "goal": None if world.goal is None else int(world.goal[0] + (world.layers[-2] if world.recurring else 0)),
         "prize": known.goal,
     }
 

@@ -281,6 +281,9 @@ def space_data(space: spaces.Space[Any]) -> dict[str, Any]:
         return {"kind": "MultiDiscrete", **sizes, "dtype": np.dtype(space.dtype).name}
     if isinstance(space, spaces.MultiBinary):
         return {"kind": "MultiBinary", "n": space.n if isinstance(space.n, int) else list(space.shape)}
+    if isinstance(space, spaces.Box) and np.dtype(space.dtype).kind in "biu":
+        ends = {"low": _end(space.low), "high": _end(space.high)}
+        return {"kind": "Box", **ends, "shape": list(space.shape), "dtype": np.dtype(space.dtype).name}
     if isinstance(space, spaces.Tuple):
         return {"kind": "Tuple", "spaces": [space_data(part) for part in space.spaces]}
     if isinstance(space, spaces.Dict):
@@ -301,8 +304,25 @@ def build_space(data: dict[str, Any]) -> spaces.Space[Any]:
             if math.prod(np.atleast_1d(data["n"]).tolist()) > MOST_PARTS:
                 raise ValueError(f"MultiBinary space of {data['n']} parts: at most {MOST_PARTS:,} are read")
             return spaces.MultiBinary(data["n"])
+        case "Box":
+            return _build_box(data["low"], data["high"], tuple(data["shape"]), np.dtype(data["dtype"]))
         case "Tuple":
             return spaces.Tuple([build_space(part) for part in data["spaces"]])
         case "Dict":
             return spaces.Dict([(name, build_space(part)) for name, part in data["spaces"]])
     raise ValueError(f"space of kind {data['kind']!r} is unknown")
+
+
+def _end(array: Any) -> Any:
+    """One side of a box: a number where it is the same everywhere."""
+    flat = array.ravel().tolist()
+    return flat[0] if flat and flat.count(flat[0]) == len(flat) else array.tolist()
+
+
+def _build_box(low: Any, high: Any, shape: tuple[int, ...], dtype: Any) -> spaces.Space[Any]:
+    if dtype.kind not in "biu" or math.prod(shape) > MOST_PARTS or min(shape, default=1) < 0:
+        raise ValueError(f"Box space of shape {shape} and {dtype}: whole numbers are read, at most {MOST_PARTS:,}")
+    ends = [np.array(np.broadcast_to(np.array(end, dtype), shape)) for end in (low, high)]
+    if (ends[0] > ends[1]).any():
+        raise ValueError("Box space with a low above its high")
+    return spaces.Box(ends[0], ends[1], shape=shape, dtype=dtype.type)

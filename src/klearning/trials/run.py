@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -69,9 +70,9 @@ def run(
     """
     check_methods(agent)
     if not isinstance(world, MDP):
-        raise ValueError(f"world={world!r} is not an MDP: give one, for example deep_sea(10)")
+        raise ValueError(f"world={world!r} is not an MDP: {_world_advice(world)}")
     episodes = checks.whole("episodes", episodes)
-    numbers = _seed_list(seeds)
+    numbers = seed_list(seeds)
     every = checks.whole("evaluate_every", evaluate_every)
     workers = checks.whole("threads", threads) if threads is not None else None
     knows = prior if prior is not None else Prior()
@@ -107,7 +108,16 @@ def run(
     )
 
 
-def _seed_list(seeds: int | Sequence[int]) -> tuple[int, ...]:
+def _world_advice(thing: Any) -> str:
+    if callable(thing):
+        return f"call it, {getattr(thing, '__name__', 'world')}(…)"
+    if hasattr(thing, "reset"):
+        return "let the agent learn in an environment, kl.learn(agent, env), or read its model, MDP.from_gymnasium(env)"
+    return "give one, for example deep_sea(10)"
+
+
+def seed_list(seeds: int | Sequence[int]) -> tuple[int, ...]:
+    """Which seeds are meant: so many from 0, or these."""
     if isinstance(seeds, Sequence | np.ndarray | range) and not isinstance(seeds, str):
         numbers = tuple(checks.whole(f"seeds[{i}]", s, 0) for i, s in enumerate(seeds))
     else:

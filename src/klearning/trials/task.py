@@ -22,7 +22,8 @@ class World(NamedTuple):
     model: Model
     noise: float
     bernoulli: bool
-    goal_state: int
+    goal_state: int  # numbered through all layers, or -1
+    goal_place: int  # counted from the first state of any layer, or -1
     goal_action: int
     end: int  # the state of every layer where an episode is over, or -1
 
@@ -75,7 +76,8 @@ def play(task: Task, policy: Floats, t: int) -> None:
         episode.states[l], episode.actions[l], episode.rewards[l] = s, a, r
         log.visits[a, s] += 1.0
         total += r
-        hit = hit or (s == world.goal_state and a == world.goal_action)
+        if a == world.goal_action and (s == world.goal_state or s - model.layers[l] == world.goal_place):
+            hit = True
         if l + 2 < model.layers.size:
             s = next_state(model.rows, a, s, nature)
     log.returns[t] = total

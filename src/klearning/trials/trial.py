@@ -128,7 +128,8 @@ class Trial:
 def new_task(agent: Agent, world: MDP, episodes: int, seed: int, every: int = 1) -> Task:
     """Fresh buffers, log and streams for one seed."""
     L, noise = world.horizon, world.noise
-    goal = world.goal if world.goal is not None else (-1, -1)
+    state, action = world.goal if world.goal is not None else (-1, -1)
+    goal = (-1, state, action) if world.recurring else (state, -1, action)
     bernoulli = isinstance(noise, str)
     nature, actions, rewards, rows = streams(seed, world.name, type(agent).__name__, uses=4)
     return Task(
