@@ -162,12 +162,12 @@ def _leads_to(account: ActionAccount, most: int = 3) -> str:
     parts = [(str(plain(y.observation)), y.probability) for y in account.successors]
     hidden = sum(probability for _, probability in parts[most:])
     parts = [*parts[:most], ("other seen ones", hidden), ("the end", account.end), ("elsewhere", account.elsewhere)]
-    return ", ".join(f"{name} {probability:.2g}" for name, probability in parts if probability >= 0.005)
+    return ", ".join(f"{name} ({probability:.2g})" for name, probability in parts if probability >= 0.005) or "–"
 
 
 def about(learner: "Learner", observation: Any, step: int) -> Account:
     """See `Learner.about`."""
-    insight, s = learner.insight, learner.column(observation)
+    insight, s = learner.insight, learner._column(observation)
 
     def numbers(x: Floats | None) -> list[float | None]:
         return [None] * learner.actions.count if x is None else insight.at_step(x, step)[:, s].tolist()

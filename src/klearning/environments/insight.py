@@ -65,7 +65,7 @@ class Insight:
     def visits(self) -> Floats | None:
         """How often every action was taken, a column per row of the tables; None where the agent keeps no count."""
         p = self.posterior
-        return getattr(self._memory, "visits", None) if p is None else p.visits
+        return getattr(self._memory, "visits", None if p is None else p.visits)
 
     def tried(self, columns: Any) -> Flags | None:
         """Whether, at any step, an action was taken in the states of these columns of a layer."""

@@ -156,9 +156,9 @@ class Learner:
 
         ``value`` is that of `values` at this ``step``, and ``uncertainty`` how much it varies (standard deviation) over
         ``draws`` worlds drawn from what is believed, which takes about as long as so many episodes of PSRL; with 0 it
-        is left out, and it is nan where the agent has no prior. ``visits`` are those at this step, or at all steps where
-        they share one table. An observation or action of several parts has a column for each. Where all points are numbered from
-        the beginning (``discover=False``) there is a row for each, and ``met`` tells which were met.
+        is left out, and it is nan where the agent has no prior. ``visits`` are those at this step, or at all steps
+        where they share one table. An observation or action of several parts has a column for each. Where all points
+        are numbered from the beginning (``discover=False``) there is a row for each, and ``met`` tells which were met.
 
         With ``by="action"`` there is a row for every observation and action: value, uncertainty, posterior mean and
         standard deviation of the mean reward, visits, the exploring policy's probability, whether it is the best.
@@ -177,7 +177,7 @@ class Learner:
         """
         if self.observations.discovers:
             return self.observations.knows(observation)
-        tried = self.insight.tried([self.column(observation)])
+        tried = self.insight.tried([self._column(observation)])
         return None if tried is None else bool(tried[0])
 
     def by_point(self, policy: Floats) -> Floats:
@@ -206,9 +206,9 @@ class Learner:
         return table.T.reshape(self.horizon, -1, self.actions.count)
 
     def _columns(self, observations: Sequence[Any]) -> list[int]:
-        return [self.column(observation) for observation in observations]
+        return [self._column(observation) for observation in observations]
 
-    def column(self, observation: Any) -> int:
+    def _column(self, observation: Any) -> int:
         """Where a layer has the policy for an observation; the last column is for all that have none of their own."""
         last = len(self.starts) - 1
         return min(self.observations.number(observation) + 1, last) if self.observations.knows(observation) else last
@@ -350,7 +350,7 @@ class Learner:
         (None where nobody counts), the ``value`` of the greedy policy from there on, ``probability`` of the action.
         """
         checks.choice("how", how, WAYS)
-        column = self.column(observation)
+        column = self._column(observation)
         s = self._layer(step) * len(self.starts) + column
         if how == "soft":
             a = draw_action(self.memory.policy, s, self.streams[3].random())
@@ -359,7 +359,7 @@ class Learner:
         return (self.actions.point(a), self._info(observation, step, how, a)) if info else self.actions.point(a)
 
     def _info(self, observation: Any, step: int, how: str, a: int) -> dict[str, Any]:
-        column, visits = self.column(observation), self.insight.visits()
+        column, visits = self._column(observation), self.insight.visits()
         tried = None if visits is None else float(self.insight.at_step(visits, step)[:, column].sum())
         value = float(self.insight.at_step(self.insight.values, step)[column])
         probability = 1.0 if how == "greedy" else float(self.insight.at_step(self.memory.policy, step)[a, column])

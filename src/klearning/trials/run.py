@@ -124,8 +124,9 @@ class Runs:
         }
         if self.world.goal is not None:
             for name, times in (("first hit", self.first_hit), ("solved", self.solved)):
-                share = f"{np.isfinite(times).sum()} of {len(times)} seeds"
-                facts[name] = f"{_told(median_interval(times))}, median; {share}"
+                median = median_interval(times)
+                told = f"median {_told(median)}" if np.isfinite(median.estimate) else "by fewer than half"
+                facts[name] = f"{told}; {np.isfinite(times).sum()} of {len(times)} seeds"
         if len(self.seeds) < FEWEST:
             facts["intervals"] = f"none below {FEWEST} seeds"
         return facts
@@ -139,8 +140,6 @@ class Runs:
 
 def _told(x: Interval) -> str:
     """An estimate with its interval, where it has one."""
-    if not np.isfinite(x.estimate):
-        return "–"
     return f"{x.estimate:.4g}" + ("" if np.isnan(x.low) else f" [{x.low:.4g}, {x.high:.4g}]")
 
 
