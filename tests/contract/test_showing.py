@@ -21,15 +21,19 @@ def runs():
     return kl.run(kl.PSRL(), kl.deep_sea(4), episodes=30, seeds=[3, 1])
 
 
-def things():
-    support = kl.Dirichlet(0.3, support=[np.ones((3, 2, 3))] * 40)
-    known = kl.Prior(transitions=kl.Known([np.full((3, 2, 3), 1 / 3)] * 40))
-    belief = kl.Belief.before(kl.Prior(), WORLD)
-    env = gym.make("FrozenLake-v1")
-    yield from (WORLD, kl.optimal(WORLD), belief, kl.solve(belief), kl.Prior(), kl.Prior(transitions=support), known)
-    yield kl.Learner(kl.PSRL(), env.observation_space, env.action_space, 5)
-    yield kl.learn(kl.PSRL(), env, episodes=3, horizon=5)
-    yield kl.run(kl.PSRL(), WORLD, episodes=50, seeds=12)
+LAKE = gym.make("FrozenLake-v1")
+THINGS = {
+    "world": lambda: WORLD,
+    "solution": lambda: kl.optimal(WORLD),
+    "belief": lambda: kl.Belief.before(kl.Prior(), WORLD),
+    "plan": lambda: kl.solve(kl.Belief.before(kl.Prior(), WORLD)),
+    "prior": kl.Prior,
+    "support": lambda: kl.Prior(transitions=kl.Dirichlet(0.3, support=[np.ones((3, 2, 3))] * 40)),
+    "known": lambda: kl.Prior(transitions=kl.Known([np.full((3, 2, 3), 1 / 3)] * 40)),
+    "fresh learner": lambda: kl.Learner(kl.PSRL(), LAKE.observation_space, LAKE.action_space, 5),
+    "learner": lambda: kl.learn(kl.PSRL(), LAKE, episodes=3, horizon=5),
+    "runs": lambda: kl.run(kl.PSRL(), WORLD, episodes=50, seeds=12),
+}
 
 
 class Strict(HTMLParser):
@@ -51,8 +55,9 @@ class Strict(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.mark.parametrize("thing", things(), ids=lambda thing: type(thing).__name__)
-def test_objects_are_short(thing):
+@pytest.mark.parametrize("name", THINGS)
+def test_objects_are_short(name):
+    thing = THINGS[name]()
     assert len(repr(thing).splitlines()) == 1
     assert len(repr(thing)) < 400
     page = thing._repr_html_()
@@ -103,7 +108,7 @@ def test_runs_draw_themselves(runs):
     mean = next(line for line in ax.get_lines() if line.get_label().startswith("PSRL"))
     assert mean.get_ydata().tolist() == runs.regret.mean(axis=0).tolist()
     assert runs.plot(what="return").get_ylabel() == "return"
-    with pytest.raises(ValueError, match="what='regrets'.*did you mean 'regret'"):
+    with pytest.raises(ValueError, match=r"what='regrets'.*did you mean 'regret'"):
         runs.plot(what="regrets")
     matplotlib.pyplot.close("all")
 
