@@ -28,7 +28,7 @@ def main() -> None:
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     for page in PAGES:
-        nbformat.write(read(page), out / f"{page.stem}.ipynb")
+        (out / f"{page.stem}.ipynb").write_text(nbformat.writes(read(page)))  # type: ignore[no-untyped-call]
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ class Screen:
         else:
             from IPython.display import display
 
-            self._output = display(what, display_id=True)
+            self._output = display(what, display_id=True)  # type: ignore[no-untyped-call]
 
     def close(self) -> None:
         if self._live is not None:

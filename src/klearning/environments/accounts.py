@@ -168,30 +168,21 @@ def _leads_to(account: ActionAccount, most: int = 3) -> str:
 def about(learner: "Learner", observation: Any, step: int) -> Account:
     """See `Learner.about`."""
     insight, s = learner.insight, learner._column(observation)
+    p, Q, visits, sd = insight.posterior, insight.action_values(), insight.visits(), insight.reward_sd()
+    reward = None if p is None else p.model.reward
 
-    def numbers(x: Floats | None) -> list[float | None]:
-        return [None] * learner.actions.count if x is None else insight.at_step(x, step)[:, s].tolist()
+    def number(table: Floats | None, a: int) -> float | None:
+        return None if table is None else float(insight.at_step(table, step)[a, s])
 
-    p = insight.posterior
-    columns = zip(
-        [learner.actions.point(a) for a in range(learner.actions.count)],
-        numbers(learner.memory.policy),
-        numbers(insight.action_values()),
-        numbers(insight.visits()),
-        numbers(None if p is None else p.model.reward),
-        numbers(insight.reward_sd()),
-        strict=True,
-    )
-    ways = [_successors(learner, p, step, a, s) for a in range(learner.actions.count)]
-    best = int(insight.at_step(insight.greedy, step)[:, s].argmax())
-    return Account(
-        observation,
-        step,
-        learner.met(observation),
-        learner.actions.point(best),
-        float(insight.at_step(insight.values, step)[s]),
-        tuple(ActionAccount(*numbers_, *way) for numbers_, way in zip(columns, ways, strict=True)),  # type: ignore[arg-type]
-    )
+    def account(a: int) -> ActionAccount:
+        chance, ways = float(insight.at_step(learner.memory.policy, step)[a, s]), _successors(learner, p, step, a, s)
+        numbers = number(Q, a), number(visits, a), number(reward, a), number(sd, a)
+        return ActionAccount(learner.actions.point(a), chance, *numbers, *ways)
+
+    best = learner.actions.point(int(insight.at_step(insight.greedy, step)[:, s].argmax()))
+    value = float(insight.at_step(insight.values, step)[s])
+    accounts = tuple(account(a) for a in range(learner.actions.count))
+    return Account(observation, step, learner.met(observation), best, value, accounts)
 
 
 def _successors(

@@ -70,7 +70,7 @@ class Insight:
     def tried(self, columns: Any) -> Flags | None:
         """Whether, at any step, an action was taken in the states of these columns of a layer."""
         visits = self.visits()
-        return None if visits is None else visits.reshape(-1, self.width)[:, columns].any(axis=0)
+        return None if visits is None else np.any(visits.reshape(-1, self.width)[:, columns], axis=0)
 
     def reward_sd(self) -> Floats | None:
         """Of the mean rewards; None where what is believed has no spread."""

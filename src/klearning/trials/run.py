@@ -72,7 +72,7 @@ class Runs:
         (what was collected), hit (whether the goal was reached), and what the agent says of every episode.
         """
         seeds, episodes = self.values.shape
-        columns = {
+        columns: dict[str, Any] = {
             "seed": np.repeat(self.seeds, episodes),
             "episode": np.tile(np.arange(1, episodes + 1), seeds),
             **{name: self._series(name).ravel() for name in self._names()},
