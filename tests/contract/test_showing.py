@@ -104,7 +104,7 @@ def test_runs_draw_themselves(runs):
     other = kl.run(kl.Random(), kl.deep_sea(4), episodes=30, seeds=2)
     assert other.plot(ax, label="chance") is ax
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["PSRL, mean of 2", "chance, mean of 2"]
+    assert labels == ["PSRL, mean of 2", "first hit of a seed", "chance, mean of 2"]
     mean = next(line for line in ax.get_lines() if line.get_label().startswith("PSRL"))
     assert mean.get_ydata().tolist() == runs.regret.mean(axis=0).tolist()
     assert runs.plot(what="return").get_ylabel() == "return"

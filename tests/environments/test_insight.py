@@ -99,6 +99,9 @@ def test_uncertainty_is_the_spread_over_worlds_drawn_from_the_belief(prior):
     assert values[0] == spread.values[0] == 0.0  # nothing is uncertain where the episode is over
     np.testing.assert_allclose(spread.values, values, rtol=0.25)
     np.testing.assert_allclose(spread.action_values, actions, rtol=0.25)
+    np.testing.assert_allclose(
+        value_spread(belief.posterior(), policy, first, 2000, 0, by_action=False).values, values, rtol=0.25
+    )
     one, same, other = (learner.table(draws=5, seed=seed)["uncertainty"].tolist() for seed in (3, 3, 4))
     assert one == same != other
 

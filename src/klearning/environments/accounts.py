@@ -38,7 +38,7 @@ def _by_observation(
     insight = learner.insight
     best = insight.at_step(insight.greedy, step)[:, columns].argmax(axis=0)
     values = insight.at_step(insight.values, step)[columns]
-    spread, visits = insight.spread(step, draws, seed), insight.visits()
+    spread, visits = insight.spread(step, draws, seed, by_action=False), insight.visits()
     tried = None if visits is None else insight.at_step(visits, step)[:, columns].sum(axis=0)
     return {
         **named_parts("observation", points),
@@ -54,7 +54,8 @@ def _by_action(learner: "Learner", points: list[Any], columns: Any, step: int, d
     insight, A, n = learner.insight, learner.actions.count, len(points)
     p = insight.posterior
     best = insight.at_step(insight.greedy, step)[:, columns].argmax(axis=0)
-    spread = insight.spread(step, draws, seed)
+    spread = insight.spread(step, draws, seed, by_action=True)
+    uncertainty = None if spread is None else spread.action_values
 
     def flat(x: Floats | None) -> Floats:
         """The actions of the first observation, then those of the next."""
@@ -64,7 +65,7 @@ def _by_action(learner: "Learner", points: list[Any], columns: Any, step: int, d
         **{name: np.repeat(np.array(part), A) for name, part in named_parts("observation", points).items()},
         **named_parts("action", [learner.actions.point(a) for a in range(A)] * n),
         "value": flat(insight.action_values()),
-        "uncertainty": _or_nan(None if spread is None else spread.action_values[:, columns].T.ravel(), n * A),
+        "uncertainty": flat(uncertainty),
         "reward": flat(None if p is None else p.model.reward),
         "reward_sd": flat(insight.reward_sd()),
         "visits": flat(insight.visits()),

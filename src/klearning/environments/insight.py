@@ -79,12 +79,14 @@ class Insight:
         sd: Floats = np.sqrt(self._learner.prior.reward.variance(mean_rewards(self.posterior)))
         return sd
 
-    def spread(self, step: int, draws: int, seed: int) -> Spread | None:
+    def spread(self, step: int, draws: int, seed: int, by_action: bool) -> Spread | None:
         """How much the values of a step vary over what is believed; None where that has no spread."""
         if not self.is_bayesian or self.posterior is None or draws == 0:
             return None
         states = slice(step * self.width, (step + 1) * self.width)
-        return value_spread(self.posterior, self.greedy, states, draws, seed)
+        # of equals `predict` takes the first: a policy that mixes them would need draws of all their rows
+        best = (self.greedy.argmax(axis=0) == np.arange(len(self.greedy))[:, None]).astype(np.float64)
+        return value_spread(self.posterior, best, states, draws, seed, by_action)
 
     @property
     def is_bayesian(self) -> bool:

@@ -155,8 +155,8 @@ class Learner:
         """A pandas data frame with a row for every observation met: best action, value, uncertainty, visits.
 
         ``value`` is that of `values` at this ``step``, and ``uncertainty`` how much it varies (standard deviation) over
-        ``draws`` worlds drawn from what is believed, which takes about as long as so many episodes of PSRL; with 0 it
-        is left out, and it is nan where the agent has no prior. ``visits`` are those at this step, or at all steps
+        ``draws`` worlds drawn from what is believed, which takes at most as long as so many episodes of PSRL; with 0
+        it is left out, and it is nan where the agent has no prior. ``visits`` are those at this step, or at all steps
         where they share one table. An observation or action of several parts has a column for each. Where all points
         are numbered from the beginning (``discover=False``) there is a row for each, and ``met`` tells which were met.
 

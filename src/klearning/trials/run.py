@@ -95,7 +95,11 @@ class Runs:
             axes.plot(episodes, line, color=mean.get_color(), linewidth=0.6, alpha=0.35)
         hits = self.first_hit[np.isfinite(self.first_hit)]
         if hits.size and what == "regret":
-            axes.plot(hits, np.zeros_like(hits), "|", color=mean.get_color(), markersize=12)
+            name = "first hit of a seed"
+            again = name in axes.get_legend_handles_labels()[1]
+            axes.plot(
+                hits, np.zeros_like(hits), "|", color=mean.get_color(), markersize=12, label=None if again else name
+            )
         axes.set(xlabel="episode", ylabel="cumulative regret" if what == "regret" else what, title=self.world.name)
         axes.legend(frameon=False)
         return axes
