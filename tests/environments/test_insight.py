@@ -160,7 +160,10 @@ def test_every_agent_can_be_looked_at(name, tmp_path):
     assert counted == (name != "Random")
     if counted:
         assert frame["visits"].max() > 0
-    assert frame["uncertainty"].notna().all() == learner.insight.is_bayesian
+    assert frame["uncertainty"].notna().all() == (
+        name in {"KLearning", "PSRL", "BEB", "BOLT"}
+    )  # who began with the prior
+    assert frame["uncertainty"].isna().any() == frame["uncertainty"].isna().all()
     by_action = learner.table(by="action", draws=2)
     assert len(by_action) == 2 * len(frame)
     assert by_action.groupby("observation")["probability"].sum().to_numpy() == pytest.approx(1.0)
@@ -263,3 +266,9 @@ def test_an_agent_that_is_no_child_of_ours_can_be_looked_at():
     stranger = SimpleNamespace(**{name: getattr(learner.agent, name) for name in ("exploit", "values")})
     learner.agent = stranger
     assert learner.table(draws=2)["uncertainty"].notna().all()
+
+
+def test_frequencies_are_no_belief_even_where_they_are_shrunk_like_one():
+    learner = learnt(kl.RLSVI(sd=0.5, noise=0.2))
+    assert learner.insight.posterior.prior == PRIOR.reward.numbers()
+    assert learner.table()["uncertainty"].isna().all()
