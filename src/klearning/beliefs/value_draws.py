@@ -70,7 +70,9 @@ def value_spread(p: Posterior, policy: Floats, states: slice, draws: int, seed: 
     """
     for_rewards, for_rows = (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(2))
     A, rows = p.visits.shape
-    used = np.ones((A, rows), np.bool_) if by_action else (policy.reshape(A, -1, rows) > 0.0).any(axis=1)
+    used: Flags = np.ones((A, rows), np.bool_)
+    if not by_action:
+        used[:] = np.any(policy.reshape(A, -1, rows) > 0.0, axis=1)
     Q, V = np.zeros_like(policy), np.zeros(policy.shape[1])
     numbers = []
     for _ in range(draws):
