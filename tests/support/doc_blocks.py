@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+NOTEBOOKS = ROOT / "docs" / "notebooks"  # executed whole, by test_notebooks
 LANGUAGES = {"python", "sh", "pycon", "toml", "text"}  # another name might hide code from the tests
 
 
@@ -83,7 +84,7 @@ def blocks_of(page: Path) -> Iterator[Block]:
     assert opened is None, f"{page.name}: a block is not closed"
 
 
-ALL = [block for page in PAGES for block in blocks_of(page)]
+ALL = [block for page in PAGES if page.parent != NOTEBOOKS for block in blocks_of(page)]
 
 
 def lay_out(block: Block, folder: Path) -> None:

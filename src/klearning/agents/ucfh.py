@@ -54,6 +54,10 @@ class Memory(NamedTuple):
     def V(self) -> Floats:
         return self.planning.V
 
+    @property
+    def visits(self) -> Floats:
+        return self.posterior.visits + self.pending.visits
+
     def check(self, fresh: "Memory", name: str) -> None:
         """Nothing reads what follows from the pending statistics, and what was absorbed leaves it behind."""
         check_statistics(self.pending, fresh.pending, f"{name}.pending")

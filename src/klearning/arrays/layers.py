@@ -20,6 +20,11 @@ def by_layer(table: Floats, layers: Ints) -> Layers:
     return [turned[low:high] for low, high in pairwise(layers.tolist())]
 
 
+def size_text(table: Layers) -> str:
+    """How large a table of (S_l, A) blocks is, in words."""
+    return f"horizon={len(table)}, states={sum(map(len, table))}, actions={table[0].shape[1]}"
+
+
 def from_layers(field: str, blocks: Any, layers: Ints, actions: int, check: Any = checks.array) -> Floats:
     """The inverse of `split` for tables: an (A, S) array from (S_l, A) blocks or one (S, A) table."""
     if isinstance(blocks, np.ndarray) and blocks.ndim == 2:

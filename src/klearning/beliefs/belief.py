@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
+from klearning.arrays.cards import digits, html_card
 from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.layers import from_layers, offsets
 from klearning.arrays.row_checks import check_pool, check_rows
@@ -61,6 +62,15 @@ class Prior:
             return np.where(left > 0, checks.number("span", self.span, 0.0), 0.0)
         return np.where(left > 0, checks.counts("span", np.asarray(self.span), (horizon,)), 0.0)
 
+    def _repr_html_(self) -> str:
+        facts = {
+            "mean rewards": self.reward,
+            "transitions": self.transitions,
+            "span of the values": "by the rewards' range" if self.span is None else self.span,
+            "stationary": self.stationary,
+        }
+        return html_card("Prior", facts)
+
 
 class Layered(Protocol):
     """What of a world is known beforehand: its layers, its actions, where episodes begin, and where they are over."""
@@ -75,7 +85,7 @@ class Layered(Protocol):
     def end(self) -> int | None: ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Belief:
     """A prior and the statistics of all that was seen. Means and variances are derived, never stored."""
 
@@ -269,6 +279,26 @@ class Belief:
         noise = self.prior.reward.world_noise()
         end = self.end if self.end >= 0 else None
         return MDP(self.layers, reward, rows, self.initial, noise, name="sample", end=end)
+
+    def _steps_seen(self) -> float:
+        """Actions that the belief was updated with."""
+        return float(self.visits[np.isfinite(self.visits)].sum())
+
+    def __repr__(self) -> str:
+        shape = f"horizon={self.horizon}, states={self.states}, actions={self.actions}"
+        return f"Belief({shape}, steps_seen={self._steps_seen():g}, prior={self.prior!r})"
+
+    def _repr_html_(self) -> str:
+        tried = float(np.mean(self.visits[np.isfinite(self.visits)] > 0.0)) if self._steps_seen() else 0.0
+        facts = {
+            "horizon": self.horizon,
+            "states": f"{self.states} over all layers" + (", one table for all" if self.tables.shared else ""),
+            "actions": self.actions,
+            "steps seen": f"{self._steps_seen():g}, {digits(100.0 * tried)} % of all (state, action) tried",
+            "mean rewards": self.prior.reward,
+            "transitions": self.prior.transitions,
+        }
+        return html_card("Belief", facts)
 
     def in_layers(self, x: Floats) -> Layers:
         """A table (A, rows) as one (S_l, A) array per layer."""

@@ -25,7 +25,7 @@ class Transitions(NamedTuple):
     learns: bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dirichlet:
     """Transition rows Dirichlet, of total ``mass``, from 1e-50 to 1e9, spread evenly over a support.
 
@@ -55,8 +55,11 @@ class Dirichlet:
         _spread(self.mass, rows)
         return Transitions(rows, 0.0, self.mass, True)
 
+    def __repr__(self) -> str:
+        return f"Dirichlet(mass={self.mass!r}" + (")" if self.support is None else f", support={_short(self.support)})")
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Known:
     """Transitions known for certain: arrays (S_l, A, S_{l+1}) for each l < L, or an MDP that has them."""
 
@@ -70,6 +73,14 @@ class Known:
     def begin(self, tables: Tables, actions: int) -> Transitions:
         rows = _rows_of("transitions", self.transitions, tables, actions, checks.distributions)
         return Transitions(rows, 0.0, 1.0, False)
+
+    def __repr__(self) -> str:
+        return f"Known({_short(self.transitions)})"
+
+
+def _short(given: Sequence[ArrayLike] | MDP) -> str:
+    """Arrays by how many they are: they are too long to print."""
+    return repr(given) if isinstance(given, MDP) else f"<{len(given)} arrays>"
 
 
 def _blocks(given: Sequence[ArrayLike] | MDP) -> list[Floats]:

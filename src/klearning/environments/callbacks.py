@@ -1,7 +1,7 @@
 """Callbacks for `learn`: mirrors of what happens that can never fail a run.
 
-`CSVWriter` and `TensorBoardWriter` write files, `LiveView` shows a table in the terminal. Anything may be a callback:
-it is called with the `EpisodeReport` of every episode, and stops learning by returning False.
+`CSVWriter` and `TensorBoardWriter` write files, `LiveView` shows a table in a terminal or notebook. Anything may be a
+callback: it is called with the `EpisodeReport` of every episode, and stops learning by returning False.
 """
 
 import csv
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from klearning.arrays.screen import Screen
 from klearning.environments.pace import Pace
 
 
@@ -118,7 +119,9 @@ class TensorBoardWriter:
 
 
 class LiveView:
-    """A table in the terminal that follows learning: use as ``with LiveView() as view: learn(..., callbacks=[view])``.
+    """A table that follows learning, in a terminal or a notebook.
+
+    Use as ``with LiveView() as view: learn(..., callbacks=[view])``.
 
     Shows the last episode, and the mean over the last hundred: return, steps, what the agent says (K-learning:
     temperature, bound and gap) and the regret, where ``evaluate_every`` lets it be known. ``episodes`` is how many are
@@ -128,22 +131,20 @@ class LiveView:
     WINDOW = 100
 
     def __init__(self, per_second: float = 4.0, episodes: int | None = None) -> None:
-        from rich.live import Live
-
-        self._live = Live(auto_refresh=False, transient=False)
+        self._screen = Screen()
         self._pause, self._shown = 1.0 / per_second, 0.0
         self._recent: list[dict[str, float]] = []
         self._last: EpisodeReport | None = None
         self._pace = Pace(episodes)
 
     def __enter__(self) -> "LiveView":
-        self._live.start()
+        self._screen.open()
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._last is not None:
-            self._live.update(self.table(), refresh=True)
-        self._live.stop()
+            self._screen.show(self.table())
+        self._screen.close()
 
     def __call__(self, report: EpisodeReport) -> None:
         self._last = report
@@ -152,7 +153,7 @@ class LiveView:
         now = time.monotonic()
         if now - self._shown > self._pause:
             self._shown = now
-            self._live.update(self.table(), refresh=True)
+            self._screen.show(self.table())
 
     def table(self) -> Any:
         """What is shown."""

@@ -16,26 +16,34 @@ from copy import copy
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from gymnasium.spaces import Space
 
 from klearning.arrays import checks
+from klearning.arrays.cards import digits, html_card
 from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.trees import widen
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode
+from klearning.environments import accounts, policy_file
+from klearning.environments.accounts import Account
+from klearning.environments.insight import Insight
 from klearning.environments.numbering import Numbering
 from klearning.models.tabular import END
 from klearning.trials.agent import LEARNS, Agent, check_methods, set_start
 from klearning.trials.streams import streams
 from klearning.trials.task import Streams, draw_action
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 WAYS = ("greedy", "soft")
 UNDER_WAY = ("step", "over", "_waiting", "_states", "_chosen", "_rewards", "_uniforms", "said")  # what an episode is
+RECENT = 100  # episodes whose mean return is shown
 
 
 def no_doubt(reward: float) -> str | None:
@@ -121,7 +129,7 @@ class Learner:
         self._states, self._chosen = np.zeros(self.horizon + 1, np.int64), np.zeros(self.horizon, np.int64)
         self._rewards = np.zeros(self.horizon)
         self._uniforms: list[float] = []
-        self._best: Floats | None = None
+        self.insight = Insight(self)
         self._before: Any = None  # the episode: what `abandon_episode` goes back to
         # looked up once, not at every step; whoever was warned is not told again
         self._doubt = no_doubt if self._warned else self.prior.reward.doubt
@@ -135,7 +143,50 @@ class Learner:
         """π_l(a|o) for all steps and these observations, (horizon, observations, actions); ``how`` as in `predict`."""
         checks.choice("how", how, WAYS)
         table = self.memory.policy if how == "soft" else self.agent.exploit(self.memory)
-        return self._by_step(table)[:, [self._column(observation) for observation in observations]]
+        return self._by_step(table)[:, self._columns(observations)]
+
+    def values(self, observations: Sequence[Any]) -> Floats:
+        """What `predict` is worth from these observations on, at all steps: (horizon, observations).
+
+        By the mean of what is believed; of an agent that believes nothing, its own estimate.
+        """
+        return self.insight.values.reshape(self.horizon, -1)[:, self._columns(observations)]
+
+    def action_values(self, observations: Sequence[Any]) -> Floats:
+        """The same by action, which is taken once, and then what is best: (horizon, observations, actions)."""
+        Q = self.insight.action_values()
+        if Q is None:
+            raise ValueError(f"agent={self.agent!r} has no values of actions: ask for `policies` or `values`")
+        return self._by_step(Q)[:, self._columns(observations)]
+
+    def table(self, step: int = 0, by: str = "observation", draws: int = 30, seed: int = 0) -> "DataFrame":
+        """A pandas data frame with a row for every observation met: best action, value, uncertainty, visits.
+
+        ``value`` is that of `values` at this ``step``, and ``uncertainty`` how much it varies (standard deviation) over
+        ``draws`` worlds drawn from what is believed, which takes at most as long as so many episodes of PSRL; with 0
+        it is left out, and it is nan where the agent has no prior. ``visits`` are those at this step, or at all steps
+        where they share one table. An observation or action of several parts has a column for each. Where all points
+        are numbered from the beginning (``discover=False``) there is a row for each, and ``met`` tells which were met.
+
+        With ``by="action"`` there is a row for every observation and action: value, uncertainty, posterior mean and
+        standard deviation of the mean reward, visits, the exploring policy's probability, whether it is the best.
+        """
+        return accounts.table(self, self._layer(step), by, draws, seed)
+
+    def about(self, observation: Any, step: int = 0) -> Account:
+        """All that is believed of one observation: by action its value, reward, visits, and what it leads to."""
+        return accounts.about(self, observation, self._layer(step))
+
+    def met(self, observation: Any) -> bool | None:
+        """Whether an observation has come up so far.
+
+        Where all points are numbered from the beginning (``discover=False``): whether an action was tried there, or
+        None of an agent that keeps no count.
+        """
+        if self.observations.discovers:
+            return self.observations.knows(observation)
+        tried = self.insight.tried([self._column(observation)])
+        return None if tried is None else bool(tried[0])
 
     def by_point(self, policy: Floats) -> Floats:
         """A policy with its states renumbered: END, then all points of the observation space in order.
@@ -161,6 +212,9 @@ class Learner:
     def _by_step(self, table: Floats) -> Floats:
         """(actions, states of all steps) as (horizon, states, actions)."""
         return table.T.reshape(self.horizon, -1, self.actions.count)
+
+    def _columns(self, observations: Sequence[Any]) -> list[int]:
+        return [self._column(observation) for observation in observations]
 
     def _column(self, observation: Any) -> int:
         """Where a layer has the policy for an observation; the last column is for all that have none of their own."""
@@ -324,24 +378,36 @@ class Learner:
         self.memory = widen(self.memory, self._fresh_memory(), before, after)
         self._set_starts()
 
-    def predict(self, observation: Any, step: int = 0, how: str = "greedy") -> Any:
+    def predict(self, observation: Any, step: int = 0, how: str = "greedy", *, info: bool = False) -> Any:
         """The action for an observation, in deployment: nothing is learnt and the episode under way is left alone.
 
         "greedy" is best on average over what is believed so far, with no exploration; "soft" draws from the policy
         that explores. ``step`` counts from 0; the horizon matters little far from its end.
+
+        With ``info`` the answer is (action, dict): whether the observation was ``met``, how many ``visits`` it had
+        (None where nobody counts), the ``value`` of the greedy policy from there on, ``probability`` of the action.
         """
         checks.choice("how", how, WAYS)
-        l = checks.whole("step", step, 0)
-        if l >= self.horizon:
-            raise ValueError(f"step={step} is not below the horizon of {self.horizon}: give a smaller one")
-        s = l * len(self.starts) + self._column(observation)
+        column = self._column(observation)
+        s = self._layer(step) * len(self.starts) + column
         if how == "soft":
             a = draw_action(self.memory.policy, s, self.streams[3].random())
         else:
-            if self._best is None:
-                self._best = self.agent.exploit(self.memory)
-            a = int(self._best[:, s].argmax())
-        return self.actions.point(a)
+            a = int(self.insight.greedy[:, s].argmax())
+        return (self.actions.point(a), self._info(observation, step, how, a)) if info else self.actions.point(a)
+
+    def _info(self, observation: Any, step: int, how: str, a: int) -> dict[str, Any]:
+        column, visits = self._column(observation), self.insight.visits()
+        tried = None if visits is None else float(self.insight.at_step(visits, step)[:, column].sum())
+        value = float(self.insight.at_step(self.insight.values, step)[column])
+        probability = 1.0 if how == "greedy" else float(self.insight.at_step(self.memory.policy, step)[a, column])
+        return {"met": self.met(observation), "visits": tried, "value": value, "probability": probability}
+
+    def _layer(self, step: int) -> int:
+        l = checks.whole("step", step, 0)
+        if l >= self.horizon:
+            raise ValueError(f"step={step} is not below the horizon of {self.horizon}: give a smaller one")
+        return l
 
     def _misuse(self, called: str) -> str:
         if self._waiting:
@@ -369,5 +435,21 @@ class Learner:
 
         save(self, path)
 
+    def export(self, path: str | Path) -> None:
+        """Write the greedy policy as a table that needs no klearning to be read: ``.npz`` (NumPy) or ``.json``."""
+        policy_file.export(self, path)
+
     def __repr__(self) -> str:
         return f"Learner({self.agent!r}, horizon={self.horizon}, episodes={self.episode})"
+
+    def _repr_html_(self) -> str:
+        recent = self.returns[-RECENT:]
+        facts = {
+            "episodes": f"{self.episode:,} of at most {self.horizon} steps",
+            "return": f"{digits(float(np.mean(recent)))}, mean of the last {len(recent)}" if recent else "–",
+            "observations": f"{self.observations.count:,} of {self.observations.space}",
+            "actions": f"{self.actions.count} of {self.actions.space}",
+            **{name: x for name, x in self.diagnostics.items() if self.episode},
+            "prior": repr(self.prior),
+        }
+        return html_card(f"Learner: {self.agent!r}", facts)

@@ -111,6 +111,10 @@ class Numbering:
         """All points of the space, counted through."""
         return [self._point(number) for number in range(self.points)]
 
+    def numbered_points(self) -> list[Any]:
+        """All points that have a number, in its order."""
+        return [self._write(list(key)) for key in self.known] if self.discovers else self.all_points()
+
     def point(self, number: int) -> Any:
         """The point of a number, as the space has it."""
         return self._write(list(list(self.known)[number])) if self.discovers else self._point(number)

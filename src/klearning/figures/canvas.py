@@ -6,6 +6,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec
 
+from klearning.arrays.pictures import need_matplotlib as need_matplotlib
 from klearning.storage.files import write_whole
 
 # Okabe and Ito's colours, told apart by colour-blind readers
@@ -47,14 +48,6 @@ def styled(draw: Callable[P, Any]) -> Callable[P, Any]:
             return draw(*args, **kwargs)
 
     return drawn
-
-
-def need_matplotlib() -> None:
-    """Say what to install where Matplotlib is missing."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise ImportError("figures need Matplotlib: pip install matplotlib") from None
 
 
 def new_figure(width: float = 6.0, height: float = 3.6) -> tuple[Any, Any]:

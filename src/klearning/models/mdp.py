@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
+from klearning.arrays.cards import digits, html_card
 from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.interrupts import uninterrupted
-from klearning.arrays.layers import by_layer, from_layers, offsets
+from klearning.arrays.layers import by_layer, from_layers, offsets, size_text
+from klearning.arrays.pictures import draw_policy
 from klearning.arrays.row_checks import check_probabilities, check_rows
 from klearning.arrays.rows import (
     Entries,
@@ -218,8 +220,19 @@ class MDP:
     def __repr__(self) -> str:
         return f"MDP({self.name!r}, horizon={self.horizon}, states={self.states}, actions={self.actions})"
 
+    def _repr_html_(self) -> str:
+        low, high = float(self.reward.min()), float(self.reward.max())
+        facts = {
+            "horizon": self.horizon,
+            "states": f"{self.states} over all layers, at most {max(self.widths)} in one",
+            "actions": self.actions,
+            "mean rewards": f"from {digits(low)} to {digits(high)}",
+            "noise": self.noise,
+        }
+        return html_card(f"MDP {self.name}", facts)
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """Exact values of a policy: ``value`` is E_ρ V_1, the rest one array per layer."""
 
@@ -228,6 +241,16 @@ class Solution:
     q_values: Layers
     policy: Layers
     occupancy: Layers
+
+    def plot(self, ax: Any = None, what: str = "values", action: int | None = None) -> Any:
+        """A row per layer, a square per state, as `Plan.plot`; returns Matplotlib's axes."""
+        return draw_policy(ax, what, action, self.values, self.q_values, self.policy, self.occupancy)
+
+    def __repr__(self) -> str:
+        return f"Solution(value={digits(self.value)}, {size_text(self.policy)})"
+
+    def _repr_html_(self) -> str:
+        return html_card("Solution", {"value": self.value, "tables": size_text(self.policy)})
 
 
 def optimal_value(mdp: MDP) -> float:

@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
 from klearning.arrays import checks
+from klearning.arrays.cards import digits, html_card
 from klearning.arrays.compiled import kernel
 from klearning.arrays.interrupts import uninterrupted
-from klearning.arrays.layers import by_layer
+from klearning.arrays.layers import by_layer, size_text
+from klearning.arrays.pictures import draw_policy
 from klearning.arrays.types import Floats, Layers
 from klearning.beliefs.belief import Belief
 from klearning.models.soft import Soft
@@ -19,7 +22,7 @@ from klearning.optimism.program import Program, k_values, program, solve_at, sol
 from klearning.optimism.temperature import Schedule, Temperature, first_guess, fixed, scheduled
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plan:
     """What a solve returns; arrays as one (S_l, A) or (S_l,) per layer.
 
@@ -37,6 +40,30 @@ class Plan:
     gap: float
     sweeps: int
     proved: bool
+
+    def plot(self, ax: Any = None, what: str = "values", action: int | None = None) -> Any:
+        """A row per layer, a square per state; returns Matplotlib's axes.
+
+        ``what`` is "values", "occupancy" (how likely the policy comes by) or "policy": the chance of ``action``, by
+        default the last one. Where there is one state only, a bar per action.
+        """
+        return draw_policy(ax, what, action, self.values, self.k_values, self.policy, self.occupancy)
+
+    def __repr__(self) -> str:
+        numbers = {"temperature": self.temperature, "bound": self.bound, "gap": self.gap}
+        told = ", ".join(f"{name}={digits(x)}" for name, x in numbers.items())
+        return f"Plan({told}, proved={self.proved}, {size_text(self.policy)})"
+
+    def _repr_html_(self) -> str:
+        meaning = "by proof" if self.proved else "not proved for this belief and bonus"
+        facts = {
+            "temperature": self.temperature,
+            "bound on the optimal value": f"{digits(self.bound)} ({meaning})",
+            "gap": self.gap,
+            "sweeps": self.sweeps,
+            "tables": size_text(self.policy),
+        }
+        return html_card("Plan", facts)
 
 
 @uninterrupted  # once, not for each of its kernels

@@ -20,7 +20,8 @@ from klearning.trials.task import Streams, Task, play
 class Memory(Protocol):
     """All that an agent carries from episode to episode: a NamedTuple of arrays, numbers and other such records.
 
-    Besides, as fields or properties, it may have ``posterior``, what it believes, and ``V``, values of its last plan.
+    Besides, as fields or properties, it may have ``posterior``, what it believes, and ``V``, values of its last plan;
+    and for whoever looks inside a learner ``visits`` and ``Q``, (A, S) or a column per row of the tables.
     """
 
     @property

@@ -2,24 +2,35 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from klearning.arrays import checks
+from klearning.arrays.cards import html_card, text_card
 from klearning.arrays.compiled import announce_compilation
+from klearning.arrays.frames import data_frame
+from klearning.arrays.pictures import axes_or_new
+from klearning.arrays.screen import ProgressBar
 from klearning.arrays.types import Flags, Floats
 from klearning.beliefs.belief import Prior
 from klearning.models.mdp import MDP, optimal_value
+from klearning.statistics import FEWEST, Interval, mean_interval, median_interval
 from klearning.trials import regret
 from klearning.trials.agent import Agent, check_methods
 from klearning.trials.task import Log
 from klearning.trials.threads import on_threads
 from klearning.trials.trial import Trial
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
-@dataclass(frozen=True, eq=False)
+MOST_LINES = 50  # seeds that are drawn one by one
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Runs:
     """All that a batch of seeds produced; arrays are (seeds, episodes), or one number a seed."""
 
@@ -50,6 +61,91 @@ class Runs:
         """First episode by which 10% of the episodes so far reached the goal; nan where none."""
         return regret.time_to_solve(self.hits)
 
+    def summary(self) -> str:
+        """How it went, in a few lines: means and medians over the seeds, with 95% intervals."""
+        return text_card(self._title(), self._facts())
+
+    def frame(self) -> "DataFrame":
+        """A pandas data frame, one row per seed and episode.
+
+        Columns are seed, episode (from 1), value (exact, of that episode's policy), regret (cumulative, exact), return
+        (what was collected), hit (whether the goal was reached), and what the agent says of every episode.
+        """
+        seeds, episodes = self.values.shape
+        columns: dict[str, Any] = {
+            "seed": np.repeat(self.seeds, episodes),
+            "episode": np.tile(np.arange(1, episodes + 1), seeds),
+            **{name: self._series(name).ravel() for name in self._names()},
+            "hit": self.hits.ravel(),
+        }
+        return data_frame(columns)
+
+    def plot(self, ax: Any = None, what: str = "regret", label: str | None = None) -> Any:
+        """A thin line per seed and their mean, by episode; returns Matplotlib's axes.
+
+        ``what`` is "regret", "value", "return" or one of the agent's diagnostics. Draw several on the same ``ax`` to
+        compare them; the ``label`` is by default the agent's name. Ticks below are the seeds' first hits of the goal.
+        """
+        checks.choice("what", what, self._names())
+        axes, lines = axes_or_new(ax), self._series(what)
+        episodes = np.arange(1, lines.shape[1] + 1)
+        name = label if label is not None else type(self.agent).__name__
+        (mean,) = axes.plot(episodes, lines.mean(axis=0), linewidth=2, label=f"{name}, mean of {len(lines)}")
+        for line in lines[:MOST_LINES] if len(lines) > 1 else ():
+            axes.plot(episodes, line, color=mean.get_color(), linewidth=0.6, alpha=0.35)
+        hits = self.first_hit[np.isfinite(self.first_hit)]
+        if hits.size and what == "regret":
+            name = "first hit of a seed"
+            again = name in axes.get_legend_handles_labels()[1]
+            axes.plot(
+                hits, np.zeros_like(hits), "|", color=mean.get_color(), markersize=12, label=None if again else name
+            )
+        axes.set(xlabel="episode", ylabel="cumulative regret" if what == "regret" else what, title=self.world.name)
+        axes.legend(frameon=False)
+        return axes
+
+    def _names(self) -> list[str]:
+        return ["value", "regret", "return", *self.diagnostics]
+
+    def _series(self, name: str) -> Floats:
+        """(seeds, episodes)."""
+        ours = {"value": self.values, "regret": self.regret, "return": self.returns}
+        return ours[name] if name in ours else self.diagnostics[name]
+
+    def _title(self) -> str:
+        seeds, episodes = self.values.shape
+        return f"{self.agent!r} in {self.world.name}: {seeds} seeds × {episodes:,} episodes, {self.seconds:.3g} s"
+
+    def _facts(self) -> dict[str, str]:
+        episodes, recent = self.values.shape[1], max(1, self.values.shape[1] // 10)
+        last = f"last {recent:,} episodes" if recent > 1 else "last episode"
+        facts = {
+            "prior": repr(self.prior),
+            "optimal value": f"{self.optimal_value:.4g}",
+            f"regret after {episodes:,}": _told(mean_interval(self.regret[:, -1])),
+            f"value, {last}": _told(mean_interval(self.values[:, -recent:].mean(axis=1))),
+            f"return, {last}": _told(mean_interval(self.returns[:, -recent:].mean(axis=1))),
+        }
+        if self.world.goal is not None:
+            for name, times in (("first hit", self.first_hit), ("solved", self.solved)):
+                median = median_interval(times)
+                told = f"median {_told(median)}" if np.isfinite(median.estimate) else "by fewer than half"
+                facts[name] = f"{told}; {np.isfinite(times).sum()} of {len(times)} seeds"
+        if len(self.seeds) < FEWEST:
+            facts["intervals"] = f"none below {FEWEST} seeds"
+        return facts
+
+    def __repr__(self) -> str:
+        return f"Runs({self._title()})"
+
+    def _repr_html_(self) -> str:
+        return html_card(self._title(), self._facts())
+
+
+def _told(x: Interval) -> str:
+    """An estimate with its interval, where it has one."""
+    return f"{x.estimate:.4g}" + ("" if np.isnan(x.low) else f" [{x.low:.4g}, {x.high:.4g}]")
+
 
 def run(
     agent: Agent,
@@ -60,13 +156,13 @@ def run(
     seeds: int | Sequence[int] = 5,
     threads: int | None = None,
     evaluate_every: int = 1,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | bool | None = None,
 ) -> Runs:
     """Let an agent learn in a world, once for every seed, in parallel.
 
     ``seeds`` is how many or which; results depend on nothing else. The policy's exact value is computed
-    every ``evaluate_every`` episodes and carried over in between. ``progress`` is called from time to
-    time with the number of episodes just finished.
+    every ``evaluate_every`` episodes and carried over in between. ``progress=True`` shows a bar, in
+    a terminal or a notebook; a function is called from time to time with the number of episodes just finished.
     """
     check_methods(agent)
     if not isinstance(world, MDP):
@@ -84,13 +180,16 @@ def run(
     def play(seed: int, should_stop: Callable[[], bool]) -> Log:
         trial = Trial(agent, world, knows, seed, episodes, every)
         for count in trial.chunks():
-            if progress is not None:
-                progress(count)
+            if tell is not None:
+                tell(count)
             if should_stop():
                 break
         return trial.log
 
-    log_of = dict(on_threads(play, numbers, workers))
+    with ExitStack() as stack:
+        bar = stack.enter_context(ProgressBar("episodes", len(numbers) * episodes)) if progress is True else None
+        tell = progress if callable(progress) else bar
+        log_of = dict(on_threads(play, numbers, workers))
     logs = [log_of[seed] for seed in numbers]
     talk = np.stack([log.diagnostics for log in logs], axis=1)
     return Runs(
