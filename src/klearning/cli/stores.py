@@ -3,7 +3,6 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -11,6 +10,7 @@ from klearning.arrays import checks
 from klearning.cli.completing import Name, as_json
 from klearning.cli.display import progress, say, show_json
 from klearning.cli.teaching import Command, Group
+from klearning.experiments.columns import KINDS, Row, differences, experiment
 from klearning.experiments.executors import EXECUTORS
 from klearning.experiments.spec import Spec, sweep_from_toml
 from klearning.experiments.store import Store
@@ -79,17 +79,22 @@ STORE = click.option(
 @STORE
 @as_json
 def store_ls(path: Path, as_json: bool) -> None:
-    """List the runs: how many seeds of each world and agent, and how they went."""
+    """List the runs: how many seeds of each experiment, how they went, and what tells it from the others.
+
+    --json has every setting of every run; so has `klearning store export`.
+    """
     rows = Store(path, create=False).rows()
     if as_json:
         show_json(rows)
         return
-    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    groups: dict[str, list[Row]] = {}
     for row in rows:
-        groups.setdefault((row["protocol"], row["world"], row["agent"]), []).append(row)
-    for (protocol, world, agent), members in groups.items():
+        groups.setdefault(json.dumps(experiment(row)), []).append(row)
+    settings = list(map(json.loads, groups))
+    for members, own, unlike in zip(groups.values(), settings, differences(settings), strict=True):
         solved = sum(row["solved"] is not None for row in members)
-        say(f"{members[0]['name'][:12]}  {len(members):3} seeds  {solved:3} solved  {protocol:8} {world}  {agent}")
+        words = [own["world"], own["agent"], *(f"{name}={value}" for name, value in unlike.items() if name not in KINDS)]
+        say(f"{members[0]['name'][:12]}  {len(members):3} seeds  {solved:3} solved  {'  '.join(map(str, words))}")
     say(f"{len(rows)} runs", err=True)
 
 

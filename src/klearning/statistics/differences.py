@@ -117,12 +117,11 @@ def _welch_interval(
 ) -> Interval:
     if min(sum(map(len, a)), sum(map(len, b))) < FEWEST or not all(_tells(x) for x in [*a, *b]):
         return Interval(estimate, np.nan, np.nan)
-    K = len(a)
-    gaps, variances = np.zeros(RESAMPLES), np.zeros(RESAMPLES)
+    K, gaps, variances = len(a), np.zeros(1), np.zeros(1)
     for x, y in zip(a, b, strict=True):
         for sign, sample in ((1.0, resamples(x, rng)), (-1.0, resamples(y, rng))):
-            gaps += sign * sample.mean(axis=1) / K
-            variances += sample.var(axis=1, ddof=1) / sample.shape[1] / K**2
+            gaps = gaps + sign * sample.mean(axis=1) / K
+            variances = variances + sample.var(axis=1, ddof=1) / sample.shape[1] / K**2
     return studentised(estimate, error, gaps - estimate, np.sqrt(variances), level, constant=error == 0.0)
 
 
