@@ -1,7 +1,7 @@
 """`compare`: intervals for each agent, tests between them, and the places that these leave open.
 
-Places: an agent is surely behind those that beat it and surely before those that it beats, by tests adjusted so that
-the chance of any false one keeps its level. What is between is open, for all agents at once: a place is an interval, too.
+Places: an agent is behind those that beat it and before those that it beats, by tests adjusted so that the chance of
+any false one keeps its level. What is between is open, for all agents at once: a place is an interval, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,6 +26,7 @@ from klearning.statistics import (
     interquartile_interval,
     mean_difference,
     median_interval,
+    optimality_gap,
     paired_chance_below,
     paired_difference,
     stratified_mean,
@@ -48,6 +49,7 @@ class Standing(NamedTuple):
     iqm: Interval  # of the middle half; nan of times
     median: Interval  # of times in one world; nan of all else
     solved: Interval  # share of runs; nan of all but times
+    gap: Interval  # optimality gap, where several worlds have one scale; nan elsewhere
     first: int
     last: int
 
@@ -200,9 +202,16 @@ def _standing(
         NOTHING if times else interquartile_interval(entrant.strata, level, seed),
         median_interval(x, level) if times and one else NOTHING,
         fraction_interval(int(np.isfinite(x).sum()), len(x), level) if times else NOTHING,
+        NOTHING if times or one else _gap(entrant, measure, level, seed),
         1 + ahead,
         agents - (len(sure) - ahead),
     )
+
+
+def _gap(entrant: Entrant, measure: Metric, level: float, seed: int) -> Interval:
+    """Regret that is a share is 1 − a score, and never below 0: its mean is the optimality gap."""
+    scores = [1.0 - x for x in entrant.strata] if measure.lower else entrant.strata
+    return optimality_gap(scores, level, seed)
 
 
 def _rank(standing: Standing, measure: Metric) -> tuple[float, ...]:

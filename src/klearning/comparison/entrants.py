@@ -79,7 +79,9 @@ def enter(results: Any, metric: Metric) -> list[Entrant]:
     first = next(iter(worlds))
     for name, own in worlds.items():
         if set(own) != set(worlds[first]):
-            raise ValueError(f"{name!r} was run in {own}, {first!r} in {worlds[first]}: give all of them the same worlds")
+            raise ValueError(
+                f"{name!r} was run in {own}, {first!r} in {worlds[first]}: give all of them the same worlds"
+            )
     several = len(worlds[first]) > 1
     entrants = [_entrant(name, {w: own[w] for w in worlds[first]}, metric, several) for name, own in by_world.items()]
     lengths = {entrant.name: entrant.episodes for entrant in entrants if entrant.episodes is not None}

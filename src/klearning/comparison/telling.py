@@ -29,7 +29,7 @@ def title(c: "Comparison") -> str:
 
 
 def sentence(c: "Comparison") -> str:
-    """Of the best, or of the agent that all were compared with: whom it beats, who beats it, whom it is not told from."""
+    """Of the best, or of the one that all are compared with: whom it beats, who beats it, whom it is not told from."""
     focus = c.against or c.standings[0].agent
     own = [pair for pair in c.pairs if focus in (pair.a, pair.b)]
     risk = 1.0 - c.level
@@ -44,7 +44,9 @@ def sentence(c: "Comparison") -> str:
     if wins:
         parts.append(f"{focus} {c.measure.verb} {_list(wins)} ({_worst(own, wins)})")
     if losses:
-        parts.append(f"{_list(losses)} {'are' if len(losses) > 1 else 'is'} better than {focus} ({_worst(own, losses)})")
+        parts.append(
+            f"{_list(losses)} {'are' if len(losses) > 1 else 'is'} better than {focus} ({_worst(own, losses)})"
+        )
     if open_:
         parts.append(f"these runs do not tell {'it' if parts else focus} from {_list(open_)}")
     where = "In these worlds" if len(c.worlds) > 1 else f"In {c.worlds[0]}"
@@ -93,8 +95,10 @@ def agent_table(c: "Comparison") -> tuple[list[str], list[list[str]]]:
             for s in c.standings
         ]
         return heads, rows
-    heads = ["agent", "place", "runs", "mean", "middle half (IQM)"]
-    return heads, [[s.agent, place(s), f"{s.runs}", shown(s.mean), shown(s.iqm)] for s in c.standings]
+    gap = ["optimality gap"] if len(c.worlds) > 1 and not c.measure.lower else []  # of regret it is the mean
+    heads = ["agent", "place", "runs", "mean", "middle half (IQM)", *gap]
+    rows = [[s.agent, place(s), f"{s.runs}", shown(s.mean), shown(s.iqm), shown(s.gap)] for s in c.standings]
+    return heads, [row[: len(heads)] for row in rows]
 
 
 def pair_table(c: "Comparison") -> tuple[list[str], list[list[str]]]:

@@ -95,7 +95,9 @@ def runs_of(records: Sequence[Record]) -> Runs:
     spec = records[0].spec
     for record in records:
         if replace(record.spec, seed=0).canonical != replace(spec, seed=0).canonical:
-            raise ValueError(f"run {record.spec.name[:12]} differs from {spec.name[:12]} in more than its seed: give alike")
+            raise ValueError(
+                f"run {record.spec.name[:12]} differs from {spec.name[:12]} in more than its seed: give alike"
+            )
         if record.ran < spec.episodes or "visits" not in record.arrays:
             raise ValueError(f'run {record.spec.name[:12]} ended when solved: give runs with stop="never"')
     agent, world = build_agent(spec), build_world(spec)
@@ -298,7 +300,7 @@ class Store:
         return data_frame(columns(self.rows()))
 
     def runs(self, specs: Sequence[Spec]) -> Runs:
-        """Finished runs that differ in their seed alone, as `run` would have returned them; KeyError where one is missing.
+        """Finished runs that differ in their seed alone, as `run` returns them; KeyError where one is missing.
 
         ``seconds`` is nan, because the store keeps no clock.
         """

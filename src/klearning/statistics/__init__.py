@@ -1,4 +1,4 @@
-"""Statistics that say what they know: intervals with tested coverage, times with censoring, tests that keep their level.
+"""Statistics that say what they know: intervals with tested coverage, censored times, tests that keep their level.
 
 intervals      of a mean, of the middle half (IQM), of a share; performance profiles, the optimality gap
 times          medians and survival where some runs were never solved

@@ -35,9 +35,7 @@ class Contrast(NamedTuple):
     p_value: float
 
 
-def paired_difference(
-    a: Floats, b: Floats, seed: int = 0, level: float = 0.95, shuffles: int = RESAMPLES
-) -> Contrast:
+def paired_difference(a: Floats, b: Floats, seed: int = 0, level: float = 0.95, shuffles: int = RESAMPLES) -> Contrast:
     """Mean of a − b, pair by pair, with a sign-flip permutation test; what is not finite is no finding."""
     d = np.asarray(a) - np.asarray(b)
     if not np.isfinite(d).all():
@@ -68,9 +66,7 @@ def holm(p_values: Floats) -> Floats:
     return adjusted
 
 
-def mean_difference(
-    a: Strata, b: Strata, seed: int = 0, level: float = 0.95, shuffles: int = RESAMPLES
-) -> Contrast:
+def mean_difference(a: Strata, b: Strata, seed: int = 0, level: float = 0.95, shuffles: int = RESAMPLES) -> Contrast:
     """Mean of a − mean of b, over worlds alike, where runs share nothing: bootstrap-t, and Welch's t permuted.
 
     a[k] and b[k] are the numbers of world k. What is not finite is no finding.
@@ -126,7 +122,7 @@ def _welch_interval(
 
 
 def _tells(x: Floats) -> bool:
-    """Whether resamples of x tell of its spread: all are equal, or enough are unlike the commonest (`mean_interval`)."""
+    """Whether resamples of x tell of its spread: all are equal, or enough are unlike the commonest, as of a mean."""
     apart = len(x) - int(np.unique(x, return_counts=True)[1].max())
     return apart == 0 or apart >= min(FEWEST, len(x) / 2)
 
@@ -142,8 +138,8 @@ def chance_below(a: Strata, b: Strata, seed: int = 0, level: float = 0.95, shuff
     """How often a is below b, over worlds alike, where runs share nothing; nan is above all numbers.
 
     The test is Brunner and Munzel's, permuted: studentised by the spread of placements (the share of b above each of
-    a, and the other way round). The interval is that of the same permutations on the scale of log(p/(1 − p)). At 0, at 1
-    and where nothing varies it is Wilson's for as many trials as the variance p(1 − p)/min(n, m) that no laws exceed.
+    a, and the other way round). The interval is that of the same permutations on the scale of log(p/(1 − p)). At 0, at
+    1 and where nothing varies it is Wilson's, with min(n, m) trials: no laws have a variance above p(1 − p)/min(n, m).
     """
     K = len(a)
     pairs = [(_times(x), _times(y)) for x, y in zip(a, b, strict=True)]
@@ -192,9 +188,7 @@ def _placements(x: Floats, y: Floats) -> tuple[float, float]:
     return float(above.mean()), float(spread)
 
 
-def _permuted_placements(
-    x: Floats, y: Floats, shuffles: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
+def _permuted_placements(x: Floats, y: Floats, shuffles: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """The same for labels at random: counts of either label up to each value, ties half."""
     n, m = len(x), len(y)
     z = np.sort(np.concatenate([x, y]))
