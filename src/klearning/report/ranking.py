@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from klearning.comparison import Comparison, Entrant, contest
-from klearning.comparison.telling import agent_table, pair_table, title
+from klearning.comparison.telling import agent_table, pair_table
 from klearning.experiments.summaries import RunSummary, StoreSummary, by_contestant
 from klearning.figures.markup import folded, table
 from klearning.report import regret_curves
@@ -53,5 +53,5 @@ def _ends(runs: list[RunSummary]) -> list[float]:
 
 def _exhibit(name: str, where: str, comparison: Comparison) -> TableExhibit:
     pairs = folded(f"All {len(comparison.pairs)} pairs", table("Pairs", *pair_table(comparison)), class_="numbers")
-    numbers = table(title(comparison), *agent_table(comparison))
+    numbers = table("Places, by cumulative regret at the end", *agent_table(comparison))
     return TableExhibit(name, where, comparison.sentence, numbers, CAPTION, pairs)

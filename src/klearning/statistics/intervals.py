@@ -82,37 +82,30 @@ def stratified_mean(strata: Strata, level: float = 0.95, seed: int = 0) -> Inter
 
 def interquartile_mean(strata: Strata) -> float:
     """IQM: the mean of the middle half of all numbers, a quarter (rounded down) being left out at either end."""
-    return float(_middle(np.concatenate(strata)[None], [len(x) for x in strata])[0][0])
+    return float(_middle(np.concatenate(strata)[None])[0])
 
 
 def interquartile_interval(strata: Strata, level: float = 0.95, seed: int = 0) -> Interval:
-    """The IQM with a bootstrap-t interval: its standard error is that of the numbers drawn in to the quartiles."""
-    pooled, sizes = np.concatenate(strata), [len(x) for x in strata]
-    (middle,), (error,) = _middle(pooled[None], sizes)
-    if not _enough(strata) or not np.isfinite(pooled).all() or len(pooled) > MANY:
-        half = NormalDist().inv_cdf(0.5 + level / 2.0) * error if len(pooled) > MANY else np.nan
-        return Interval(float(middle), float(middle - half), float(middle + half))
-    rng = np.random.default_rng(seed)
-    middles, errors = _middle(np.concatenate([resamples(x, rng) for x in strata], axis=1), sizes)
-    constant = bool((pooled == pooled[0]).all())
-    return studentised(float(middle), float(error), middles - middle, errors, level, constant)
+    """The IQM with a percentile interval, drawn out by √(n/(n − 1)) about it, for n seeds in a world.
 
-
-def _middle(rows: Floats, sizes: Sequence[int]) -> tuple[Floats, Floats]:
-    """IQM and standard error of every row, whose columns are strata of these sizes.
-
-    With g left out at either end of N and the rest h = N − 2g, the IQM moves with x_i as a mean of h numbers drawn in
-    to [x_(g+1), x_(N−g)] does, and strata are drawn apart: its variance is Σ_k n_k·Var_k / h².
+    So much is the spread of resamples too small. A bootstrap-t, which is better for means, is wild here: a resample's
+    middle half may be a few equal numbers.
     """
-    N = rows.shape[1]
-    g = N // 4
-    ordered = np.sort(rows, axis=1)
-    with np.errstate(invalid="ignore"):  # times that are infinite have no IQM
-        middle = ordered[:, g : N - g].mean(axis=1)
-        drawn_in = np.clip(rows, ordered[:, [g]], ordered[:, [N - g - 1]])
-        parts = np.split(drawn_in, np.cumsum(sizes)[:-1], axis=1)
-        variance = sum(part.shape[1] * part.var(axis=1, ddof=1) for part in parts if part.shape[1] > 1)
-    return middle, np.sqrt(variance) / (N - 2 * g)
+    middle = interquartile_mean(strata)
+    if not _enough(strata) or not np.isfinite(middle):
+        return Interval(middle, np.nan, np.nan)
+    rng, sizes = np.random.default_rng(seed), [len(x) for x in strata]
+    middles = _middle(np.concatenate([resamples(x, rng) for x in strata], axis=1))
+    tail, n = (1.0 - level) / 2.0, len(sizes) / sum(1.0 / size for size in sizes)
+    low, high = middle + np.sqrt(n / (n - 1.0)) * (np.quantile(middles, [tail, 1.0 - tail]) - middle)
+    return Interval(middle, float(low), float(high))
+
+
+def _middle(rows: Floats) -> Floats:
+    """The IQM of every row."""
+    g = rows.shape[1] // 4
+    kept: Floats = np.sort(rows, axis=1)[:, g : rows.shape[1] - g]
+    return kept.mean(axis=1)
 
 
 def resamples(x: Floats, rng: np.random.Generator) -> Floats:
@@ -139,8 +132,8 @@ def studentised(
 
 
 def _enough(strata: Strata) -> bool:
-    """Seeds enough for an interval: in all, and three in every world, for a spread within it."""
-    return sum(map(len, strata)) >= FEWEST and (len(strata) == 1 or min(map(len, strata)) >= 3)
+    """Seeds enough for an interval: in all, and five in every world, for a spread within it."""
+    return sum(map(len, strata)) >= FEWEST and (len(strata) == 1 or min(map(len, strata)) >= 5)
 
 
 def optimality_gap(scores: Strata, level: float = 0.95, seed: int = 0) -> Interval:
