@@ -19,7 +19,6 @@ class Metric(NamedTuple):
 
     words: str  # what it is
     verb: str  # what the better agent does
-    superlative: str
     of: Callable[[Runs], Floats]
     lower: bool = True  # is better
     censored: bool = False  # nan: it took longer than was watched
@@ -28,15 +27,15 @@ class Metric(NamedTuple):
 
 METRICS = {
     "regret": Metric(
-        "cumulative regret", "loses less than", "lost least", lambda runs: runs.regret[:, -1],
+        "cumulative regret", "loses less than", lambda runs: runs.regret[:, -1],
         share="regret, as a share of what random play loses",
     ),
     "return": Metric(
-        "mean return per episode", "collects more than", "collected most", lambda runs: runs.returns.mean(axis=1),
+        "mean return per episode", "collects more than", lambda runs: runs.returns.mean(axis=1),
         lower=False, share="return, from random play (0) to the optimum (1)",
     ),
     "solved": Metric(
-        "episodes until solved", "solves sooner than", "solved soonest", lambda runs: runs.solved,
+        "episodes until solved", "solves sooner than", lambda runs: runs.solved,
         censored=True, share="episodes until solved",
     ),
 }  # fmt: skip

@@ -33,7 +33,9 @@ def sentence(c: "Comparison") -> str:
     focus = c.against or c.standings[0].agent
     own = [pair for pair in c.pairs if focus in (pair.a, pair.b)]
     risk = 1.0 - c.level
-    wins, losses, open_ = [], [], []
+    wins: list[str] = []
+    losses: list[str] = []
+    open_: list[str] = []
     for pair in own:
         other = pair.b if pair.a == focus else pair.a
         if pair.adjusted > risk:
@@ -48,7 +50,7 @@ def sentence(c: "Comparison") -> str:
             f"{_list(losses)} {'are' if len(losses) > 1 else 'is'} better than {focus} ({_worst(own, losses)})"
         )
     if open_:
-        parts.append(f"these runs do not tell {'it' if parts else focus} from {_list(open_)}")
+        parts.append(f"these runs do not tell {'it' if wins and not losses else focus} from {_list(open_)}")
     where = "In these worlds" if len(c.worlds) > 1 else f"In {c.worlds[0]}"
     rule = f", by Holm’s rule for {len(c.pairs)} comparisons" if len(c.pairs) > 1 else ""
     few = f" With fewer than {FEWEST} runs no interval is given." if min(s.runs for s in c.standings) < FEWEST else ""

@@ -22,7 +22,7 @@ CAPTION = (
 def exhibits(summary: StoreSummary) -> list[TableExhibit]:
     """Those of the regret curves that have two contestants with two runs or more."""
     groups = regret_curves.groups(summary)[:MOST]
-    shown = []
+    shown: list[TableExhibit] = []
     for where, group in zip(regret_curves.titles(groups), groups, strict=True):
         comparison = compare_group(where, group)
         if comparison is not None:
