@@ -26,10 +26,10 @@ def draw(c: "Comparison") -> Any:
     _draw_profiles(grid[0, 1], c, looks)
     _draw_pairs(grid[0, 2], c, pairs)
     if _is_wide(c):
-        for axes in grid[0, : 1 if c.measure.censored else 2]:
-            axes.set_xscale("log")
+        for axes in grid[0, 1:2] if c.measure.censored else grid[0, :2]:
+            _by_ratio(axes)
     figure.suptitle(f"{_what(c)}, {', '.join(c.worlds[:4])}{' …' if len(c.worlds) > 4 else ''}", fontsize=10)
-    figure.supxlabel(fill(c.sentence, 150), fontsize=7)
+    figure.supxlabel(fill(c.sentence, 180), fontsize=7)
     return figure
 
 
@@ -60,6 +60,16 @@ def _is_wide(c: "Comparison") -> bool:
     x = np.concatenate([entrant.pooled for entrant in c.entrants])
     x = x[np.isfinite(x)]
     return bool(x.size and x.min() > 0.0 and x.max() > 8.0 * x.min())
+
+
+def _by_ratio(axes: Any) -> None:
+    """A logarithmic axis whose ticks are numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _whisker(axes: Any, y: float, interval: Interval, colour: str, marker: str) -> None:
@@ -98,7 +108,7 @@ def _draw_pairs(axes: Any, c: "Comparison", pairs: list[tuple[str, Interval, boo
     axes.set_ylim(len(pairs) - 0.5, -0.5)
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel("probability of improvement")
-    axes.set_title("blue: told apart by the test", fontsize=8)
+    axes.set_title(f"blue: {'times' if c.measure.censored else 'means'} told apart by the test", fontsize=8)
 
 
 def _pairs(c: "Comparison") -> list[tuple[str, Interval, bool]]:
@@ -120,4 +130,4 @@ def _thresholds(c: "Comparison", points: int = 200) -> Floats:
     x = np.concatenate([entrant.pooled for entrant in c.entrants])
     finite = x[np.isfinite(x)]
     low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
-    return np.linspace(low, high, points)
+    return np.geomspace(low, high, points) if _is_wide(c) else np.linspace(low, high, points)

@@ -14,8 +14,9 @@ from klearning.report.exhibits import MOST, TableExhibit
 from klearning.report.labels import free_parameters
 
 CAPTION = (
-    "Places that the tests leave open, for all agents at once: 1–3 means that none is surely better than two others. "
-    "Middle half (IQM): the mean without the best and the worst quarter of the runs. Intervals are of 95%."
+    "Place: from one behind all that are surely better to one before all that are surely worse, for all agents at once; "
+    "what lies between, the tests leave open. Middle half (IQM): the mean without the best and the worst quarter of the "
+    "runs. Intervals are of 95%."
 )
 
 
@@ -36,15 +37,16 @@ def compare_group(where: str, group: list[RunSummary]) -> Comparison | None:
     kept = ordered(sorted(companies, key=lambda runs: float(np.mean(_ends(runs))))[:MOST_SERIES])
     if len(kept) < 2:
         return None
-    return contest([_entrant(label, where, runs) for label, _, _, runs in kept])
+    return contest([entrant(label, where, runs, _ends(runs)) for label, _, _, runs in kept])
 
 
-def _entrant(label: str, where: str, runs: list[RunSummary]) -> Entrant:
+def entrant(label: str, where: str, runs: list[RunSummary], numbers: list[float]) -> Entrant:
+    """A contestant's runs with a number for each, and the chances that they met."""
     free = free_parameters(runs[0].spec.world)
     chances = json.dumps([[run.spec.seed, *(run.spec.world[name] for name in free)] for run in runs])
     # worlds that are drawn are the same for all; in one world only variants of one class meet the same chances
     shared = f"world:{chances}" if free else f"seed:{runs[0].spec.agent['name']}:{chances}"
-    return Entrant(label, {where: np.array(_ends(runs))}, {where: shared}, runs[0].spec.episodes)
+    return Entrant(label, {where: np.array(numbers)}, {where: shared}, runs[0].spec.episodes)
 
 
 def _ends(runs: list[RunSummary]) -> list[float]:

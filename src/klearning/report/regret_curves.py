@@ -73,10 +73,11 @@ def _last(runs: list[RunSummary]) -> float:
 def _series(label: str, colour: int, line: int, runs: list[RunSummary], t: Ints) -> Series:
     paths = np.stack([run.regret for run in runs])
     ends = [mean_interval(column.round(9)) for column in paths.T]
+    lows = [max(0.0, e.low) if e.low == e.low else e.low for e in ends]  # regret is exact: it is never below zero
     banded = len(runs) >= FEWEST
     return Series(
         label, colour, line, plain(t), plain(paths.mean(axis=0)),
-        plain([e.low for e in ends]) if banded else None, plain([e.high for e in ends]) if banded else None,
+        plain(lows) if banded else None, plain([e.high for e in ends]) if banded else None,
     )  # fmt: skip
 
 

@@ -1,19 +1,21 @@
 """Time to solve against depth, and what planning costs: one exhibit a setting."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from klearning.arrays.types import Floats
-from klearning.comparison import Entrant, contest
+from klearning.comparison import contest
 from klearning.experiments.spec import Spec, build_world
 from klearning.experiments.summaries import RunSummary, StoreSummary, by_contestant, together
 from klearning.figures.markup import Html, number, table
 from klearning.report.charts import MOST_SERIES, Chart, Series, ordered, plain, references
 from klearning.report.exhibits import MOST, Exhibit
 from klearning.report.labels import protocol_word, unlike_titles, world_label
+from klearning.report.ranking import entrant
 from klearning.report.settings import behind
-from klearning.statistics import FEWEST, median_interval
+from klearning.statistics import FEWEST, median_interval, median_time
 from klearning.worlds.stages import stage_of
 
 
@@ -58,7 +60,7 @@ def _exhibit(name: str, title: str, group: list[RunSummary]) -> Exhibit:
     return Exhibit(
         Chart(name, "depth L", "episodes until solved (median)", series, curves, y_log=True),
         title,
-        _see(series, depths, times),
+        _see(series, depths, times, _ahead(kept, depths[-1])),
         _caption(counts, len(companies) - len(kept), stage_of(spec.world["name"]).goal),
         _table(depths, times),
         behind(group),
@@ -75,28 +77,36 @@ def _series(label: str, colour: int, line: int, depths: list[int], times: list[F
     return Series(label, colour, line, plain(depths), middle, low if banded else None, high if banded else None, solved)
 
 
-def _see(series: list[Series], depths: list[int], times: dict[str, list[Floats]]) -> str:
-    reached = [s.label for s in series if s.y[-1] is not None]
+def _see(series: list[Series], depths: list[int], times: dict[str, list[Floats]], ahead: str) -> str:
+    tried = [s for s in series if len(times[s.label][-1])]
+    reached = [s.label for s in tried if s.y[-1] is not None]
     said = f"No agent solves depth {depths[-1]} in half of its seeds."
     if reached:
-        many = f"{len(reached)} of {len(series)} agents solve depth {depths[-1]} in half of their seeds."
-        said = f"{many} {_ahead(f'depth {depths[-1]}', {label: times[label][-1] for label in reached})}".strip()
+        said = f"{len(reached)} of {len(tried)} agents solve depth {depths[-1]} in half of their seeds. {ahead}".strip()
     ends: dict[int, list[str]] = {}
     for s in series:
-        solved = [d for d, y in zip(depths, s.y) if y is not None]
-        if len(solved) < len(depths) and solved:
-            ends.setdefault(solved[-1], []).append(s.label)
+        solved = [i for i, y in enumerate(s.y) if y is not None]
+        if solved and any(len(t) for t in times[s.label][solved[-1] + 1 :]):
+            ends.setdefault(depths[solved[-1]], []).append(s.label)
     if ends:
         shallow = min(ends)
         said += f" The first to fall behind: {', '.join(ends[shallow])}, beyond depth {shallow}."
     return said
 
 
-def _ahead(where: str, times: dict[str, Floats]) -> str:
-    """Who solves the deepest soonest, by tests; nothing where there is nobody to compare with."""
-    if len(times) < 2 or min(map(len, times.values())) < 2:
+def _ahead(kept: Sequence[tuple[str, int, int, list[RunSummary]]], depth: int) -> str:
+    """Who solves the deepest soonest, by tests, of those that do; nothing where there is nobody to compare with."""
+    there = {label: [run for run in runs if run.spec.world["depth"] == depth] for label, _, _, runs in kept}
+    able = {label: runs for label, runs in there.items() if len(runs) > 1 and np.isfinite(_median(runs))}
+    if len(able) < 2:
         return ""
-    return contest([Entrant(label, {where: x}, {where: ""}) for label, x in times.items()], "solved").sentence
+    where = world_label(next(iter(able.values()))[0].spec.world)
+    entrants = [entrant(label, where, runs, [run.solved for run in runs]) for label, runs in able.items()]
+    return contest(entrants, "solved").sentence
+
+
+def _median(runs: list[RunSummary]) -> float:
+    return median_time(np.array([run.solved for run in runs]))
 
 
 def _caption(counts: list[int], dropped: int, goal: str) -> str:
