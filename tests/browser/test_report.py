@@ -213,7 +213,7 @@ def test_two_priors_are_two_contestants_of_one_chart(tmp_path):
     store = Store(tmp_path)
     wide = {"reward": {"kind": "gaussian", "sd": 3.0}}
     specs = [
-        make_spec(SEA, {"name": "KLearning"}, prior, episodes=episodes, seed=seed)
+        make_spec(SEA, {"name": "KLearning"}, prior, episodes=episodes, seed=seed, snapshots=(1, 30))
         for prior in (None, wide)
         for episodes in (30, 40)
         for seed in range(3)
@@ -223,11 +223,15 @@ def test_two_priors_are_two_contestants_of_one_chart(tmp_path):
     charts = embedded(page)["charts"]
     assert len(charts) == 2  # of two lengths
     for chart in charts.values():
-        assert [s["label"] for s in chart["series"]] == ["K-learning, reward sd 1.0", "K-learning, reward sd 3.0"]
+        assert [s["label"] for s in chart["series"]] == ["K-learning, reward sd 1", "K-learning, reward sd 3"]
         assert len({(s["colour"], s["line"]) for s in chart["series"]}) == 2
+    stages = {stage["title"] for stage in embedded(page)["stages"]}
+    assert len(stages) == 4
+    assert "DeepSea of depth 4, reward sd 3, episodes 40" in stages
     options = re.findall(r'<option value="regret-\d">(.*?)</option>', page)
     assert sorted(options) == ["DeepSea of depth 4, episodes 30", "DeepSea of depth 4, episodes 40"]
     assert "prior.reward.sd 3.0" in page
+    assert "; or gaussian rewards (mean 0, sd" in page
 
 
 def test_worlds_drawn_from_two_priors_are_two_comparisons(tmp_path):

@@ -54,7 +54,11 @@ def _knowledge(spec: Spec) -> Row:
 
 def _words(row: Row) -> list[str]:
     """reward sd 3, transitions mass 1."""
-    return [f"{name.removeprefix('prior.').replace('.', ' ')} {value}" for name, value in row.items()]
+    return [f"{name.removeprefix('prior.').replace('.', ' ')} {_short(value)}" for name, value in row.items()]
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def unlike_titles(titles: Sequence[str], specs: Sequence[Spec]) -> list[str]:

@@ -14,9 +14,9 @@ from klearning.report.exhibits import MOST, TableExhibit
 from klearning.report.labels import free_parameters
 
 CAPTION = (
-    "Place: from one behind all that are surely better to one before all that are surely worse, for all agents at once; "
-    "what lies between, the tests leave open. Middle half (IQM): the mean without the best and the worst quarter of the "
-    "runs. Intervals are of 95%."
+    "Place: from one behind all that are surely better to one before all that are surely worse, for all agents at "
+    "once; what lies between, the tests leave open. Middle half (IQM): the mean without the best and the worst quarter "
+    "of the runs. Intervals are of 95%."
 )
 
 

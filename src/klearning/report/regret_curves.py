@@ -1,5 +1,7 @@
 """Cumulative regret against episodes: means of comparable runs, with intervals where there are seeds enough."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from klearning.arrays.types import Ints
@@ -38,7 +40,8 @@ def titles(shown: list[list[RunSummary]]) -> list[str]:
     """Where runs are compared, and whose settings these are; no two alike."""
     specs = [group[0].spec for group in shown]
     words = [(world_label(spec.world, *free_parameters(spec.world)), protocol_word(spec.protocol)) for spec in specs]
-    return unlike_titles([", ".join(filter(None, pair)) for pair in words], specs)
+    alike = [spec if free_parameters(spec.world) else replace(spec, prior={}) for spec in specs]  # as in `groups`
+    return unlike_titles([", ".join(filter(None, pair)) for pair in words], alike)
 
 
 def _interest(group: list[RunSummary]) -> tuple[int, int]:

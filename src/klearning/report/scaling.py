@@ -33,11 +33,12 @@ def _titles(groups: list[list[RunSummary]]) -> list[str]:
     words = [(world_label(spec.world, "depth"), protocol_word(spec.protocol)) for spec in specs]
     places = [", ".join(filter(None, pair)) for pair in words]
     whole = [f"{place}, up to {spec.episodes:,} episodes" for place, spec in zip(places, specs, strict=True)]
-    return unlike_titles(whole, [_without_depth(spec) for spec in specs])
+    return unlike_titles(whole, [_shared(spec) for spec in specs])
 
 
-def _without_depth(spec: Spec) -> Spec:
-    return replace(spec, world={name: value for name, value in spec.world.items() if name != "depth"})
+def _shared(spec: Spec) -> Spec:
+    """Without what varies within a group."""
+    return replace(spec, world={name: value for name, value in spec.world.items() if name != "depth"}, prior={})
 
 
 def _depths(group: list[RunSummary]) -> list[int]:
