@@ -231,7 +231,7 @@ def test_two_priors_are_two_contestants_of_one_chart(tmp_path):
     options = re.findall(r'<option value="regret-\d">(.*?)</option>', page)
     assert sorted(options) == ["DeepSea of depth 4, episodes 30", "DeepSea of depth 4, episodes 40"]
     assert "prior.reward.sd 3.0" in page
-    assert "; or gaussian rewards (mean 0, sd" in page
+    assert "; or gaussian rewards (mean 0" in page
 
 
 def test_worlds_drawn_from_two_priors_are_two_comparisons(tmp_path):
