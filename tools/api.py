@@ -23,6 +23,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Planning": ("optimism",),
     "Agents": ("agents",),
     "Running": ("trials",),
+    "Comparing": ("comparison",),
     "Simulators": ("environments",),
     "Theory": ("theory",),
 }

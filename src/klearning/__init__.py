@@ -25,6 +25,7 @@ from klearning.beliefs.posterior import Episode
 from klearning.beliefs.rewards import Beta, Gaussian
 from klearning.beliefs.transitions import Dirichlet, Known
 from klearning.benchmarks import register_benchmarks
+from klearning.comparison.compare import Comparison, compare
 from klearning.environments.binned import Binned
 from klearning.environments.callbacks import CSVWriter, EpisodeReport, LiveView, TensorBoardWriter
 from klearning.environments.learn import learn
@@ -71,6 +72,7 @@ __all__ = [
     "Binned",
     "BrokenContract",
     "CSVWriter",
+    "Comparison",
     "Dirichlet",
     "Episode",
     "Gaussian",
@@ -96,6 +98,7 @@ __all__ = [
     "admission_queue",
     "bandit",
     "check_agent",
+    "compare",
     "deep_sea",
     "dose_finding",
     "evaluate",

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from klearning.comparison import compare
 from klearning.experiments.spec import Spec, make_spec, sweep_from_toml
 from klearning.experiments.store import Store
 from klearning.experiments.summaries import RunSummary, together
@@ -20,7 +21,7 @@ from klearning.papers.odonoghue2021.bayes_regret import BayesRegret, is_drawn_he
 from klearning.papers.odonoghue2021.figure2 import LearningTime, times_by_cap
 from klearning.papers.odonoghue2021.protocols import TEXT
 from klearning.papers.publish import publish
-from klearning.report import LIMIT, as_json, build, films, sections, summarise, write
+from klearning.report import LIMIT, as_json, build, films, ranking, regret_curves, sections, summarise, write
 from klearning.report.settings import sweep_file
 from klearning.statistics import mean_interval, median_time
 from klearning.storage.files import arrays_to_bytes, checksum
@@ -90,7 +91,9 @@ def test_tags_nest_and_names_are_unique(page):
     for _, attributes in outline.tags:
         for key in ("aria-labelledby", "aria-describedby"):
             assert set(attributes.get(key, "").split()) <= known
-    assert [a["id"] for a in outline.of("section")] == ["deep-sea", "watch", "regret", "depth", "claims", "runs"]
+    assert [a["id"] for a in outline.of("section")] == [
+        "deep-sea", "watch", "regret", "ranking", "depth", "claims", "runs",
+    ]  # fmt: skip
 
 
 def test_nothing_is_loaded_and_nothing_inline_is_allowed_but_by_its_hash(page):
@@ -127,7 +130,8 @@ def test_regret_curves_are_those_of_the_store(filled, page):
     for x, y, low, high in zip(curve["x"], curve["y"], curve["low"], curve["high"], strict=True):
         assert y == pytest.approx(paths[:, x - 1].mean(), rel=1e-5)
         if low is not None:
-            assert (low, high) == pytest.approx(mean_interval(paths[:, x - 1])[1:], rel=1e-5)
+            interval = mean_interval(paths[:, x - 1])
+            assert (low, high) == pytest.approx((max(0.0, interval.low), interval.high), rel=1e-5)
     assert curve["x"][-1] == 1000
     assert f"{number(paths[:, -1].mean())} [" in page
 
@@ -202,6 +206,70 @@ def test_somebodys_own_store(tmp_path):
     assert len(data["charts"]) == 2
     assert "none of its claims can be checked" in page
     assert "no runs at two depths" in page
+
+
+def test_two_priors_are_two_contestants_of_one_chart(tmp_path):
+    """By what differs, and only that; the film of one and the list of runs tell them apart, too."""
+    store = Store(tmp_path)
+    wide = {"reward": {"kind": "gaussian", "sd": 3.0}}
+    specs = [
+        make_spec(SEA, {"name": "KLearning"}, prior, episodes=episodes, seed=seed, snapshots=(1, 30))
+        for prior in (None, wide)
+        for episodes in (30, 40)
+        for seed in range(3)
+    ]
+    assert not sweep(specs, store).failed
+    page = build(summarise(store))
+    charts = embedded(page)["charts"]
+    assert len(charts) == 2  # of two lengths
+    for chart in charts.values():
+        assert [s["label"] for s in chart["series"]] == ["K-learning, reward sd 1", "K-learning, reward sd 3"]
+        assert len({(s["colour"], s["line"]) for s in chart["series"]}) == 2
+    stages = {stage["title"] for stage in embedded(page)["stages"]}
+    assert len(stages) == 4
+    assert "DeepSea of depth 4, reward sd 3, episodes 40" in stages
+    options = re.findall(r'<option value="regret-\d">(.*?)</option>', page)
+    assert sorted(options) == ["DeepSea of depth 4, episodes 30", "DeepSea of depth 4, episodes 40"]
+    assert "prior.reward.sd 3.0" in page
+    assert "; or gaussian rewards (mean 0" in page
+
+
+def test_worlds_drawn_from_two_priors_are_two_comparisons(tmp_path):
+    store = Store(tmp_path)
+    world = {"name": "random_mdp", "states": 2, "actions": 2, "horizon": 2}
+    specs = [
+        make_spec({**world, "seed": k}, {"name": name}, {"transitions": {"mass": mass}}, episodes=20, seed=k)
+        for mass in (0.3, 1.0)
+        for name in ("KLearning", "PSRL")
+        for k in range(3)
+    ]
+    assert not sweep(specs, store).failed
+    groups = [ranking.compare_group("here", group) for group in regret_curves.groups(summarise(store))]
+    assert [len(group.standings) for group in groups] == [2, 2]
+    assert {pair.test for group in groups for pair in group.pairs} == {"sign flips, paired by world"}
+
+
+def test_the_ranking_is_that_of_the_tests(tmp_path):
+    """Places, p-values and the sentence are those of `compare` on the same runs."""
+    store = Store(tmp_path)
+    specs = {
+        name: [make_spec(SEA, {"name": name}, episodes=40, seed=seed) for seed in range(10)]
+        for name in ("KLearning", "PSRL", "Random")
+    }
+    assert not sweep([spec for own in specs.values() for spec in own], store).failed
+    page = build(summarise(store))
+    (group,) = regret_curves.groups(summarise(store))
+    shown = ranking.compare_group("DeepSea of depth 4", group)
+    labels = {"KLearning": "K-learning"}
+    direct = compare({labels.get(name, name): store.runs(own) for name, own in specs.items()})
+    assert [(s.agent, s.first, s.last) for s in shown.standings] == [
+        (s.agent, s.first, s.last) for s in direct.standings
+    ]
+    assert {(p.a, p.b): p.adjusted for p in shown.pairs} == pytest.approx(
+        {(p.a, p.b): p.adjusted for p in direct.pairs}
+    )
+    assert str(safe(shown.sentence)) in page
+    assert "lost least" not in page
 
 
 def test_an_empty_store(tmp_path):

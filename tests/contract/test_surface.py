@@ -27,7 +27,7 @@ TIERS = (
     ("environments",),
     ("experiments", "benchmarks"),
     ("figures",),
-    ("papers",),
+    ("comparison", "papers"),
     ("report",),
     ("__init__",),
     ("cli",),

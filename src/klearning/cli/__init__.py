@@ -9,6 +9,7 @@ from click.shell_completion import shell_complete
 
 from klearning.arrays.command import STOPPED, Interruptible, finish
 from klearning.cli.benchmark import benchmark
+from klearning.cli.compare import compare
 from klearning.cli.completion import VARIABLE, completion
 from klearning.cli.learn import learn
 from klearning.cli.lists import agents, worlds
@@ -47,7 +48,7 @@ def commands() -> None:
     """Bayesian reinforcement learning that explores on purpose."""
 
 
-for command in (run, learn, agents, worlds, reproduce, report, sweep, store, benchmark, completion):
+for command in (run, compare, learn, agents, worlds, reproduce, report, sweep, store, benchmark, completion):
     commands.add_command(command)
 
 

@@ -52,6 +52,22 @@ class Pair(click.ParamType):  # type: ignore[type-arg]  # generic since Click 8.
         return [CompletionItem(f"{known}=") for known in self.names(ctx) if known.startswith(name)]
 
 
+class Contestant(Name):
+    """An agent, and after commas NAME=VALUE options of its own: KLearning,bonus=sharp."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        name, *options = incomplete.split(",")
+        if not options:
+            return super().shell_complete(ctx, param, incomplete)
+        agent, before = AGENTS.get(name), ",".join([name, *options[:-1]])
+        option, equals, _ = options[-1].partition("=")
+        if equals:
+            words = [f"{option}={word}" for word in getattr(agent, "choices", {}).get(option, ())]
+        else:
+            words = [f"{known}=" for known in (option_names(agent) if agent is not None else ())]
+        return [CompletionItem(f"{before},{word}") for word in words if word.startswith(options[-1])]
+
+
 def typed(ctx: click.Context, place: str) -> str:
     """The word that stands for an argument; after an option without its value Click has not given them out yet."""
     places = [parameter.name for parameter in ctx.command.params if isinstance(parameter, click.Argument)]
@@ -106,6 +122,7 @@ def problem_names() -> Iterable[str]:
 
 
 AGENT, WORLD = Name(lambda: AGENTS), Name(lambda: WORLDS)
+CONTESTANT = Contestant(lambda: AGENTS)
 EXPERIMENT, PROBLEM, ENVIRONMENT = Name(experiment_names), Name(problem_names), Name(environment_names)
 AGENT_OPTION = Pair(options_of("agent", AGENTS, "KLearning"))
 WORLD_OPTION = Pair(options_of("world", WORLDS, "deep_sea"))

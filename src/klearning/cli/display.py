@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import click
@@ -26,6 +27,7 @@ from rich.progress import (
 from rich.table import Table
 
 from klearning.environments.pace import Pace
+from klearning.figures import canvas
 
 SECONDS = 10.0  # between two plain lines
 WIDE = 200  # columns of what is no terminal
@@ -62,6 +64,17 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
 def say(text: str = "", err: bool = False) -> None:
     """Print in the encoding that was asked for: `click.echo` writes UTF-8 where Python was told ASCII."""
     print(text, file=sys.stderr if err else sys.stdout)
+
+
+def save_picture(draw: Callable[[], Any], out: Path, err: bool) -> None:
+    """Draw and write, or say why there is no picture: the runs are worth more than it."""
+    try:
+        canvas.need_matplotlib()
+    except ImportError as error:
+        say(f"no picture was drawn: {error}", err=True)
+        return
+    canvas.save(draw(), out)
+    say(f"drawn: {out}", err=err)
 
 
 def width() -> int:

@@ -23,16 +23,26 @@ def option_names(maker: Callable[..., Any]) -> list[str]:
 
 def build(maker: Callable[..., Any], kind: str, options: Sequence[str]) -> Any:
     """Call a world or agent with NAME=VALUE options; unknown names are errors with the nearest valid one."""
-    names = option_names(maker)
-    given = dict(split_option(kind, option, names) for option in options)
+    given = option_values(maker, kind, options)
     try:
         return maker(**given)
     except (TypeError, IndexError) as error:  # a value of another kind than the parameter's, which nothing checked
         raise ValueError(f"{kind} options {', '.join(options)} do not fit: {error}") from None
 
 
+def option_values(maker: Callable[..., Any], kind: str, options: Sequence[str]) -> dict[str, Any]:
+    """NAME=VALUE options by name; unknown ones are errors."""
+    names = option_names(maker)
+    return dict(split_option(kind, option, names) for option in options)
+
+
 def build_prior(options: Sequence[str], world: MDP | None = None) -> Prior:
     """A prior from NAME=VALUE options, for a world of ours where there is one."""
+    return codec.build_prior(prior_data(options), world)
+
+
+def prior_data(options: Sequence[str]) -> dict[str, Any]:
+    """The same as data."""
     given = dict(split_option("prior", option, PRIOR_OPTIONS) for option in options)
     stationary = checks.choice("prior option stationary", given.pop("stationary", "no"), ["yes", "no"]) == "yes"
     data: dict[str, Any] = {"span": given.pop("span", None), "stationary": stationary}
@@ -40,7 +50,7 @@ def build_prior(options: Sequence[str], world: MDP | None = None) -> Prior:
     if "transitions" in data["transitions"]:
         data["transitions"]["kind"] = "known"
     data["reward"] = {"kind": given.pop("reward", "gaussian"), **given}
-    return codec.build_prior(codec.prior_data(data), world)
+    return codec.prior_data(data)
 
 
 def split_option(kind: str, option: str, names: Sequence[str]) -> tuple[str, Any]:

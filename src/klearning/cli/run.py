@@ -9,10 +9,11 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.cli.completing import AGENT, WORLD, WORLD_OPTION, agent_options, as_json, prior_options
-from klearning.cli.display import progress, say, show_json, show_table
+from klearning.cli.display import progress, save_picture, show_json, show_table
 from klearning.cli.doors import find_agent, find_world
 from klearning.cli.options import build, build_prior, parse
 from klearning.cli.teaching import Command
+from klearning.figures import learning
 from klearning.trials.run import Runs
 from klearning.trials.run import run as simulate
 
@@ -70,20 +71,7 @@ def run(
     else:
         show_runs(runs)
     if not no_figure:
-        draw(runs, out, err=as_json)
-
-
-def draw(runs: Runs, out: Path, err: bool) -> None:
-    """The picture, or a line that says why there is none: the runs are worth more than it."""
-    from klearning.figures import canvas, learning
-
-    try:
-        canvas.need_matplotlib()
-    except ImportError as error:
-        say(f"no picture was drawn: {error}", err=True)
-        return
-    canvas.save(learning.draw(runs), out)
-    say(f"drawn: {out}", err=err)
+        save_picture(lambda: learning.draw(runs), out, err=as_json)
 
 
 def summary(runs: Runs) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -11,11 +10,13 @@ from klearning.arrays import checks
 from klearning.cli.completing import Name, as_json
 from klearning.cli.display import progress, say, show_json
 from klearning.cli.teaching import Command, Group
+from klearning.experiments.columns import Row, differences, experiment
 from klearning.experiments.executors import EXECUTORS
 from klearning.experiments.spec import Spec, sweep_from_toml
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import Tally
 from klearning.experiments.sweep import sweep as sweep_specs
+from klearning.report.labels import call_label
 
 
 @click.command(
@@ -65,6 +66,9 @@ def run_sweep(
     return result
 
 
+CALLS = ("world", "agent")  # written as they are called
+
+
 @click.group(cls=Group, examples=["klearning store ls", "klearning store verify"])
 def store() -> None:
     """Look into a store of runs: ls, show, verify, gc, export."""
@@ -79,18 +83,38 @@ STORE = click.option(
 @STORE
 @as_json
 def store_ls(path: Path, as_json: bool) -> None:
-    """List the runs: how many seeds of each world and agent, and how they went."""
+    """List the runs: how many seeds of each experiment, how they went, and what tells it from the others.
+
+    --json has every setting of every run; so has `klearning store export`.
+    """
     rows = Store(path, create=False).rows()
     if as_json:
         show_json(rows)
         return
-    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    groups: dict[str, list[Row]] = {}
     for row in rows:
-        groups.setdefault((row["protocol"], row["world"], row["agent"]), []).append(row)
-    for (protocol, world, agent), members in groups.items():
+        groups.setdefault(json.dumps(experiment(row)), []).append(row)
+    settings = list(map(json.loads, groups))
+    for members, own, unlike in zip(groups.values(), settings, differences(settings), strict=True):
         solved = sum(row["solved"] is not None for row in members)
-        say(f"{members[0]['name'][:12]}  {len(members):3} seeds  {solved:3} solved  {protocol:8} {world}  {agent}")
-    say(f"{len(rows)} runs", err=True)
+        told = [f"{name}={value}" for name, value in unlike.items() if name.partition(".")[0] not in CALLS]
+        words = [*(call_label(kind, _call(kind, own)) for kind in CALLS), *told]
+        say(f"{members[0]['name'][:12]}  {len(members):3} seeds  {solved:3} solved  {'  '.join(map(str, words))}")
+    alike = [f"{name}={settings[0][name]}" for name in settings[0] if _is_alike(name, settings)] if rows else []
+    say(f"{len(rows)} runs" + (f"; the same in all: {' '.join(alike)}" if alike else ""), err=True)
+
+
+def _call(kind: str, row: Row) -> Row:
+    """A world or agent with its parameters, of a row."""
+    inner = {name.removeprefix(f"{kind}."): value for name, value in row.items() if name.startswith(f"{kind}.")}
+    return {"name": row[kind], **inner}
+
+
+def _is_alike(name: str, settings: list[Row]) -> bool:
+    value = settings[0][name]
+    return (
+        name not in ("world", "agent") and value not in (None, "", "[]") and all(s.get(name) == value for s in settings)
+    )
 
 
 @store.command("show", cls=Command, examples=["klearning store show 0123abcd", "klearning store show 0123abcd --json"])

@@ -13,6 +13,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+OLDER = ("runs", "listed")  # tables of earlier versions
 BUSY_SECONDS = 30.0  # how long another process is waited for
 BROKEN = (sqlite3.Error, UnicodeDecodeError, OverflowError, ValueError, TypeError)
 
@@ -36,7 +37,7 @@ class Index:
 
     def rebuild(self, rows: dict[str, Row]) -> bool:
         """Replace all rows; whether what was there differed."""
-        differs = self.path.exists() and self._load() != rows
+        differs = self.path.exists() and self._load() != rows and not self._is_older()
         with suppress(OSError):
             self.path.unlink(missing_ok=True)
         self._save(rows, set())
@@ -51,12 +52,21 @@ class Index:
             with closing(
                 sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
             ) as reader:
-                for name, text, digest in reader.execute("SELECT name, row, digest FROM listed"):
+                for name, text, digest in reader.execute("SELECT name, row, digest FROM settings"):
                     if _digest(text) == digest and (row := json.loads(text))["name"] == name:
                         rows[name] = row
         except BROKEN:
             return rows
         return rows
+
+    def _is_older(self) -> bool:
+        """Whether it was written by an earlier version, whose rows had other columns."""
+        try:
+            with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as reader:
+                tables = {name for (name,) in reader.execute("SELECT name FROM sqlite_master")}
+        except BROKEN:
+            return False
+        return "settings" not in tables and bool(tables & set(OLDER))
 
     def _save(self, fresh: dict[str, Row], gone: set[str]) -> None:
         texts = [(name, json.dumps(row, sort_keys=True)) for name, row in fresh.items()]
@@ -71,10 +81,11 @@ class Index:
 
     def _write(self, entries: list[tuple[str, str, str]], gone: set[str]) -> None:
         with closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as writer, writer:
-            writer.execute("DROP TABLE IF EXISTS runs")  # of an earlier version
-            writer.execute("CREATE TABLE IF NOT EXISTS listed (name TEXT PRIMARY KEY, row TEXT, digest TEXT)")
-            writer.executemany("DELETE FROM listed WHERE name = ?", [(name,) for name in gone])
-            writer.executemany("INSERT OR REPLACE INTO listed VALUES (?, ?, ?)", entries)
+            for name in OLDER:
+                writer.execute(f"DROP TABLE IF EXISTS {name}")
+            writer.execute("CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, row TEXT, digest TEXT)")
+            writer.executemany("DELETE FROM settings WHERE name = ?", [(name,) for name in gone])
+            writer.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", entries)
 
 
 UNUSABLE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}

@@ -18,17 +18,19 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from klearning.arrays.frames import data_frame
+from klearning.experiments.columns import Row, column_names, columns, order_of, row_of
 from klearning.experiments.index import Index
-from klearning.experiments.spec import Spec, spec_from_json
+from klearning.experiments.spec import Spec, build_agent, build_prior, build_world, spec_from_json
 from klearning.storage.files import (
     arrays_from_bytes,
     arrays_to_bytes,
@@ -39,10 +41,13 @@ from klearning.storage.files import (
     write_whole,
 )
 from klearning.trials import regret
+from klearning.trials.run import Runs
 from klearning.version import __version__
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 ARRAYS = ("optimal_value", "values", "returns", "hits")  # what every run has
-COLUMNS = ("name", "protocol", "world", "agent", "seed", "episodes", "ran", "first_hit", "solved", "regret")
 
 
 class StoreError(OSError):
@@ -78,9 +83,41 @@ class Record:
         """Cumulative, an entry an episode."""
         return regret.cumulative_regret(self.optimal_value, self.arrays["values"])
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> Row:
         """What is listed of it."""
         return row_of(self.spec, facts(self.arrays))
+
+
+def runs_of(records: Sequence[Record]) -> Runs:
+    """Runs that differ in their seed alone, put together."""
+    if not records:
+        raise ValueError("specs=[] is empty: give the specs of some runs")
+    spec = records[0].spec
+    for record in records:
+        if replace(record.spec, seed=0).canonical != replace(spec, seed=0).canonical:
+            raise ValueError(
+                f"run {record.spec.name[:12]} differs from {spec.name[:12]} in more than its seed: give alike"
+            )
+        if record.ran < spec.episodes or "visits" not in record.arrays:
+            raise ValueError(f'run {record.spec.name[:12]} ended when solved: give runs with stop="never"')
+    agent, world = build_agent(spec), build_world(spec)
+
+    def stacked(name: str) -> NDArray[Any]:
+        return np.stack([record.arrays[name] for record in records])
+
+    return Runs(
+        agent=agent,
+        world=world,
+        prior=build_prior(spec, world),
+        seeds=tuple(record.spec.seed for record in records),
+        optimal_value=records[0].optimal_value,
+        values=stacked("values"),
+        returns=stacked("returns"),
+        hits=stacked("hits"),
+        visits=stacked("visits").transpose(0, 2, 1),
+        diagnostics={name: stacked(f"diagnostic_{name}") for name in agent.diagnostics},
+        seconds=np.nan,
+    )
 
 
 def facts(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
@@ -92,18 +129,6 @@ def facts(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
         "first_hit": None if np.isnan(first) else first,
         "solved": None if np.isnan(solved) else solved,
         "regret": float(regret.cumulative_regret(best, values)[-1]),
-    }
-
-
-def row_of(spec: Spec, of_run: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "name": spec.name,
-        "protocol": spec.protocol,
-        "world": json.dumps(spec.world, sort_keys=True),
-        "agent": json.dumps(spec.agent, sort_keys=True),
-        "seed": spec.seed,
-        "episodes": spec.episodes,
-        **{key: of_run[key] for key in ("ran", "first_hit", "solved", "regret")},
     }
 
 
@@ -263,13 +288,25 @@ class Store:
         """Whether a run, or the batch of which ``name`` is a part, is finished."""
         return self.folder(name).is_dir() or self.batch(name.partition(".")[0]).is_file()
 
-    def rows(self) -> list[dict[str, Any]]:
-        """What is listed of every sound run, in order of protocol, world, agent and seed."""
+    def rows(self) -> list[Row]:
+        """What is listed of every sound run, in order of protocol, world, agent, their parameters, and seed."""
         there = {folder.name: folder for folder in self.folders()}
         listed = self._index.rows(there, lambda name: self._row(there[name]))
-        return sorted(listed.values(), key=lambda row: (row["protocol"], row["world"], row["agent"], row["seed"]))
+        names = column_names(listed.values())
+        return sorted(listed.values(), key=lambda row: order_of(names, row))
 
-    def _row(self, folder: Path) -> dict[str, Any] | None:
+    def frame(self) -> "DataFrame":
+        """One line per run, with a column for every setting: a pandas DataFrame."""
+        return data_frame(columns(self.rows()))
+
+    def runs(self, specs: Sequence[Spec]) -> Runs:
+        """Finished runs that differ in their seed alone, as `run` returns them; KeyError where one is missing.
+
+        ``seconds`` is nan, because the store keeps no clock.
+        """
+        return runs_of([self.get(spec) for spec in specs])
+
+    def _row(self, folder: Path) -> Row | None:
         """What is listed of a run; None if it is broken. Its arrays are unpacked only if its page has no facts."""
         try:
             spec, meta = _spec_of(folder), _page(folder / "meta.json")
@@ -280,21 +317,21 @@ class Store:
             return None
 
     def export(self, path: Path) -> int:
-        """Write the index as .csv or .parquet; returns the number of rows."""
+        """Write one line per run, with a column for every setting, as .csv or .parquet; returns how many."""
         rows = self.rows()
+        table = columns(rows)
         if path.suffix == ".parquet":
             try:
                 import pyarrow
                 import pyarrow.parquet
             except ImportError:
                 raise ImportError("Parquet needs pyarrow: pip install pyarrow") from None
-            table = pyarrow.table({c: [row[c] for row in rows] for c in COLUMNS})
-            pyarrow.parquet.write_table(table, path)
+            pyarrow.parquet.write_table(pyarrow.table(table), path)
         elif path.suffix == ".csv":
             with path.open("w", newline="") as file:
-                writer = csv.DictWriter(file, COLUMNS)
-                writer.writeheader()
-                writer.writerows(rows)
+                writer = csv.writer(file)
+                writer.writerow(table)
+                writer.writerows(zip(*table.values(), strict=True))
         else:
             raise ValueError(f"path={str(path)!r} is neither .csv nor .parquet: give one of these endings")
         return len(rows)

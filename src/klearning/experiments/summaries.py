@@ -36,6 +36,11 @@ class RunSummary:
     def agent(self) -> str:
         return agent_key(self.spec)
 
+    @property
+    def contestant(self) -> str:
+        """An agent and its prior."""
+        return f"{self.agent} {json.dumps(self.spec.prior, sort_keys=True)}"
+
 
 @dataclass(frozen=True, eq=False)
 class StoreSummary:
@@ -80,26 +85,30 @@ def _summary(record: Record, folder: Path) -> RunSummary:
     )  # fmt: skip
 
 
-def setting(run: RunSummary, *free: str) -> str:
-    """All of a spec that must be equal for two runs to be compared; ``free`` are parameters of the world that vary."""
+def setting(run: RunSummary, *free: str, any_prior: bool = False) -> str:
+    """All of a spec that must be equal for two runs to be compared.
+
+    ``free`` are parameters of the world that vary; ``any_prior`` lets what agents know vary, too.
+    """
     data: dict[str, Any] = asdict(run.spec)
-    for key in ("agent", "seed", "snapshots"):
+    for key in ("agent", "seed", "snapshots", *(["prior"] if any_prior else [])):
         del data[key]
     data["world"] = {key: value for key, value in data["world"].items() if key not in free}
     return json.dumps(data, sort_keys=True)
 
 
-def together(runs: Iterable[RunSummary], *free: str) -> list[list[RunSummary]]:
+def together(runs: Iterable[RunSummary], *free: str, any_prior: bool = False) -> list[list[RunSummary]]:
     """Runs that can be compared, the largest company first."""
     groups: dict[str, list[RunSummary]] = {}
     for run in runs:
-        groups.setdefault(setting(run, *free), []).append(run)
+        groups.setdefault(setting(run, *free, any_prior=any_prior), []).append(run)
     ranked = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    return [sorted(members, key=lambda run: (run.agent, run.spec.seed)) for _, members in ranked]
+    return [sorted(members, key=lambda run: (run.contestant, run.spec.seed)) for _, members in ranked]
 
 
-def by_agent(runs: Iterable[RunSummary]) -> dict[str, list[RunSummary]]:
-    agents: dict[str, list[RunSummary]] = {}
+def by_contestant(runs: Iterable[RunSummary]) -> list[list[RunSummary]]:
+    """Runs by agent and by what it knows."""
+    companies: dict[str, list[RunSummary]] = {}
     for run in runs:
-        agents.setdefault(run.agent, []).append(run)
-    return agents
+        companies.setdefault(run.contestant, []).append(run)
+    return list(companies.values())

@@ -41,6 +41,7 @@ def build(summary: StoreSummary) -> str:
         *(words.markup for words in introductions),
         sections.watching(summary, reel),
         regret,
+        sections.ranking(summary),
         depth,
         sections.claims(summary),
         sections.runs(summary),

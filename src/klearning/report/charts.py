@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from klearning.experiments.spec import Spec
 from klearning.experiments.summaries import RunSummary
 from klearning.papers import PAPERS
-from klearning.report.labels import agent_label, agent_order, looks
+from klearning.report.labels import agent_order, contestant_labels, looks
 
 DIGITS = 6
 MOST_SERIES = 24
@@ -70,9 +70,10 @@ def _rounded(x: float) -> float | int:
 
 def ordered(companies: Sequence[list[RunSummary]]) -> list[tuple[str, int, int, list[RunSummary]]]:
     """Label, colour, line and runs of the agents of a figure, in the order in which they are named."""
-    ranked = sorted(companies, key=lambda runs: agent_order(runs[0].spec))
+    ranked = sorted(companies, key=lambda runs: (agent_order(runs[0].spec), runs[0].contestant))
     specs = [runs[0].spec for runs in ranked]
-    return [(agent_label(spec), c, l, runs) for spec, (c, l), runs in zip(specs, looks(specs), ranked)]
+    labels = contestant_labels(specs)
+    return [(label, c, l, runs) for label, (c, l), runs in zip(labels, looks(specs), ranked)]
 
 
 def references(specs: Sequence[Spec], axis: str, x: ArrayLike) -> list[Series]:

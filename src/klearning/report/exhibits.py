@@ -20,8 +20,12 @@ class Exhibit:
     numbers: Html
     settings: Html
 
+    @property
+    def name(self) -> str:
+        return self.chart.name
+
     def html(self) -> Html:
-        name = self.chart.name
+        name = self.name
         return element(
             "figure",
             element("h3", self.title, id=f"{name}-title"),
@@ -36,9 +40,34 @@ class Exhibit:
         )
 
 
-def gallery(name: str, what: str, exhibits: Sequence[Exhibit]) -> Html:
+@dataclass(frozen=True, eq=False)
+class TableExhibit:
+    """The same where the table itself is what to see."""
+
+    name: str
+    title: str
+    see: str
+    numbers: Html
+    caption: str
+    more: Html
+
+    def html(self) -> Html:
+        return element(
+            "figure",
+            element("h3", self.title, id=f"{self.name}-title"),
+            paragraph(self.see, class_="see"),
+            self.numbers,
+            element("figcaption", self.caption),
+            self.more,
+            id=self.name,
+            class_="exhibit",
+            aria_labelledby=f"{self.name}-title",
+        )
+
+
+def gallery(name: str, what: str, exhibits: Sequence[Exhibit] | Sequence[TableExhibit]) -> Html:
     """All exhibits of a section; with the script one at a time, chosen by a list."""
-    options = [element("option", exhibit.title, value=exhibit.chart.name) for exhibit in exhibits]
+    options = [element("option", exhibit.title, value=exhibit.name) for exhibit in exhibits]
     chooser = element(
         "p", element("label", f"{what} ", element("select", *options)), class_="chooser", hidden=True
     )  # shown by the script

@@ -18,7 +18,7 @@ from klearning.experiments.summaries import RunSummary, StoreSummary, setting
 from klearning.models.mdp import MDP
 from klearning.papers import PAPERS
 from klearning.report.charts import plain
-from klearning.report.labels import agent_label, agent_order, protocol_of, protocol_word, world_label
+from klearning.report.labels import agent_label, agent_order, protocol_of, protocol_word, unlike_titles, world_label
 from klearning.worlds.stages import stage_of
 
 BUDGET = 1_250_000  # characters of all films
@@ -69,7 +69,10 @@ def reel(summary: StoreSummary) -> Reel:
         films.append(film | {"stage": number})
         kept.append(run)
         room -= len(film["data"])
-    return Reel(films, list(stages.values()), kept, left_out)
+    first = {film["stage"]: run.spec for film, run in zip(reversed(films), reversed(kept), strict=True)}
+    titles = unlike_titles([stage["title"] for stage in stages.values()], [first[i] for i in range(len(stages))])
+    named = [stage | {"title": title} for stage, title in zip(stages.values(), titles, strict=True)]
+    return Reel(films, named, kept, left_out)
 
 
 def _by_interest(runs: list[RunSummary]) -> list[RunSummary]:

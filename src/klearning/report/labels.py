@@ -1,10 +1,12 @@
 """What things are called, and which colour and line they have, everywhere in the report."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from klearning.agents import AGENTS
+from klearning.experiments.columns import Row, differences, settings
 from klearning.experiments.spec import Spec
 from klearning.experiments.summaries import agent_key
 from klearning.papers import PAPERS
@@ -27,7 +29,53 @@ def protocol_of(name: str) -> Protocol | None:
 
 
 def agent_label(spec: Spec) -> str:
-    return paper_labels(spec.protocol).get(agent_key(spec)) or _call("agent", spec.agent)
+    """As its paper calls it; else as papers write its name, with the parameters that are not at their defaults."""
+    return paper_labels(spec.protocol).get(agent_key(spec)) or _agent_words(spec.agent)
+
+
+def _agent_words(agent: Mapping[str, Any]) -> str:
+    name = re.sub(r"([KQ])Learning$", r" \1-learning", str(agent["name"])).strip()
+    return ", ".join([name, *(f"{key} {value}" for key, value in _given("agent", agent).items())])
+
+
+def contestant_labels(specs: Sequence[Spec]) -> list[str]:
+    """Agents that are shown together; where one name is there with several priors, with what differs in these."""
+    names = [agent_label(spec) for spec in specs]
+    unlike = differences([_knowledge(spec) for spec in specs])
+    return [
+        ", ".join([name, *_words(own)]) if names.count(name) > 1 else name
+        for name, own in zip(names, unlike, strict=True)
+    ]
+
+
+def _knowledge(spec: Spec) -> Row:
+    return {name: value for name, value in settings(spec).items() if name.startswith("prior")}
+
+
+def _words(row: Row) -> list[str]:
+    """reward sd 3, transitions mass 1."""
+    return [f"{name.removeprefix('prior.').replace('.', ' ')} {_short(value)}" for name, value in row.items()]
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def unlike_titles(titles: Sequence[str], specs: Sequence[Spec]) -> list[str]:
+    """Titles, each with what tells it from others that read the same: other lengths, other settings of the world."""
+    told = []
+    for title, spec in zip(titles, specs, strict=True):
+        alike = [_frame(other) for name, other in zip(titles, specs, strict=True) if name == title]
+        own = _frame(spec)
+        words = _words(differences([own, *alike])[0])
+        told.append(", ".join([title, *words]))
+    return told
+
+
+def _frame(spec: Spec) -> Row:
+    """What a comparison has in common."""
+    hidden = ("agent", "seed", "snapshots")
+    return {name: value for name, value in settings(spec).items() if name.partition(".")[0] not in hidden}
 
 
 def agent_order(spec: Spec) -> tuple[Any, ...]:
@@ -57,7 +105,7 @@ def _rank(spec: Spec) -> int:
 def world_label(world: Mapping[str, Any], *free: str) -> str:
     """DeepSea of depth 20; anything else as it would be called. ``free`` are the parameters that vary."""
     rest = {key: value for key, value in world.items() if key not in free}
-    return stage_of(world["name"]).title(rest) or _call("world", rest)
+    return stage_of(world["name"]).title(rest) or call_label("world", rest)
 
 
 def free_parameters(world: Mapping[str, Any]) -> list[str]:
@@ -91,12 +139,17 @@ def prior_label(prior: Mapping[str, Any]) -> str:
         return json.dumps(prior, sort_keys=True)
 
 
-def _call(kind: str, data: Mapping[str, Any]) -> str:
+def call_label(kind: str, data: Mapping[str, Any]) -> str:
     """name(parameter=value, …) without what is at its default."""
+    given = ", ".join(f"{key}={value}" for key, value in _given(kind, data).items())
+    return f"{data['name']}({given})" if given else str(data["name"])
+
+
+def _given(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters that are not at their defaults."""
     rest = {key: value for key, value in data.items() if key not in ("name", *Origin._fields)}
     try:
         defaults = call_data(kind, {"name": data["name"]})
     except (ValueError, TypeError):
         defaults = {}
-    given = ", ".join(f"{key}={value}" for key, value in rest.items() if key not in defaults or defaults[key] != value)
-    return f"{data['name']}({given})" if given else str(data["name"])
+    return {key: value for key, value in rest.items() if key not in defaults or defaults[key] != value}

@@ -1,49 +1,67 @@
 """Cumulative regret against episodes: means of comparable runs, with intervals where there are seeds enough."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from klearning.arrays.types import Ints
-from klearning.experiments.summaries import RunSummary, StoreSummary, by_agent, moments, together
+from klearning.experiments.summaries import RunSummary, StoreSummary, by_contestant, moments, together
 from klearning.figures.markup import Html, number, table
 from klearning.report.charts import MOST_SERIES, Chart, Series, ordered, plain, references
 from klearning.report.exhibits import MOST, Exhibit
-from klearning.report.labels import free_parameters, protocol_word, world_label
+from klearning.report.labels import free_parameters, protocol_word, unlike_titles, world_label
 from klearning.report.settings import behind
 from klearning.statistics import FEWEST, mean_interval
 
 SHOWN = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)  # columns of the table
 
 
-def exhibits(summary: StoreSummary) -> tuple[list[Exhibit], int]:
-    """The largest comparisons, and how many there are in all."""
+def groups(summary: StoreSummary) -> list[list[RunSummary]]:
+    """Runs whose regret can be compared; an agent with another prior is another contestant.
+
+    Not where worlds are drawn from the prior: another one then means other worlds.
+    """
     kinds: dict[tuple[str, ...], list[RunSummary]] = {}  # by what varies with the seed: nothing first
     for run in summary.runs:
         if run.regret.size:
             kinds.setdefault(tuple(free_parameters(run.spec.world)), []).append(run)
-    groups = [group for free, runs in sorted(kinds.items()) for group in together(runs, *free)]
-    groups.sort(key=_interest)
-    return [_exhibit(f"regret-{i}", group) for i, group in enumerate(groups[:MOST])], len(groups)
+    every = [group for free, runs in sorted(kinds.items()) for group in together(runs, *free, any_prior=not free)]
+    return sorted(every, key=_interest)
+
+
+def exhibits(summary: StoreSummary) -> tuple[list[Exhibit], int]:
+    """The largest comparisons, and how many there are in all."""
+    every = groups(summary)
+    shown = every[:MOST]
+    return [_exhibit(f"regret-{i}", *item) for i, item in enumerate(zip(titles(shown), shown))], len(every)
+
+
+def titles(shown: list[list[RunSummary]]) -> list[str]:
+    """Where runs are compared, and whose settings these are; no two alike."""
+    specs = [group[0].spec for group in shown]
+    words = [(world_label(spec.world, *free_parameters(spec.world)), protocol_word(spec.protocol)) for spec in specs]
+    alike = [spec if free_parameters(spec.world) else replace(spec, prior={}) for spec in specs]  # as in `groups`
+    return unlike_titles([", ".join(filter(None, pair)) for pair in words], alike)
 
 
 def _interest(group: list[RunSummary]) -> tuple[int, int]:
     """What the reader has just watched before the rest; within these many agents, then many seeds."""
-    agents = len(by_agent(group))
+    agents = len(by_contestant(group))
     watched = agents > 2 and any(run.spec.snapshots for run in group)
     return (0 if watched else 1, -agents * len(group))
 
 
-def _exhibit(name: str, group: list[RunSummary]) -> Exhibit:
-    companies = sorted(by_agent(group).values(), key=_last)
+def _exhibit(name: str, title: str, group: list[RunSummary]) -> Exhibit:
+    companies = sorted(by_contestant(group), key=_last)
     kept = ordered(companies[:MOST_SERIES])
     spec, t = group[0].spec, moments(group[0].spec.episodes)
     series = [_series(label, colour, line, runs, t) for label, colour, line, runs in kept]
     free = free_parameters(spec.world)
-    word = protocol_word(spec.protocol)
     bounds = references([run.spec for run in group], "episode", t)
     chart = Chart(name, "episode", "mean cumulative regret", series, bounds, x_log=bool(free), y_log=bool(free))
     return Exhibit(
         chart,
-        f"{world_label(spec.world, *free)}{f', {word}' if word else ''}",
+        title,
         _see(series, spec.episodes, bool(free)),
         _caption([len(runs) for *_, runs in kept], len(companies) - len(kept), bool(free)),
         _table(series, t),
@@ -58,25 +76,21 @@ def _last(runs: list[RunSummary]) -> float:
 def _series(label: str, colour: int, line: int, runs: list[RunSummary], t: Ints) -> Series:
     paths = np.stack([run.regret for run in runs])
     ends = [mean_interval(column.round(9)) for column in paths.T]
+    lows = [max(0.0, e.low) if e.low == e.low else e.low for e in ends]  # regret is exact: it is never below zero
     banded = len(runs) >= FEWEST
     return Series(
         label, colour, line, plain(t), plain(paths.mean(axis=0)),
-        plain([e.low for e in ends]) if banded else None, plain([e.high for e in ends]) if banded else None,
+        plain(lows) if banded else None, plain([e.high for e in ends]) if banded else None,
     )  # fmt: skip
 
 
 def _see(series: list[Series], episodes: int, drawn: bool) -> str:
-    ranked = sorted(series, key=lambda s: s.y[-1] or 0.0)
-    if len(ranked) == 1:
-        return f"{ranked[0].label} has lost {number(ranked[0].y[-1])} after {episodes:,} episodes."
-    best, second, worst = ranked[0], ranked[1], ranked[-1]
-    behind_all = [s.label for s in ranked[2:] if (s.y[-1] or 0.0) > 0.99 * (worst.y[-1] or 0.0)]
-    last = f"{worst.label} has lost most ({number(worst.y[-1])})."
-    if len(behind_all) > 1:
-        named = f"{', '.join(behind_all[:-1])} and {behind_all[-1]}"
-        last = f"{named} have lost most ({number(worst.y[-1])}, their curves one upon another)."
-    middle = f", then {second.label} ({number(second.y[-1])})" if len(ranked) > 2 else ""
-    said = f"After {episodes:,} episodes {best.label} has lost least ({number(best.y[-1])}){middle}; {last}"
+    """The range of what was lost. Who is ahead is a matter of tests, and of the next section."""
+    ends = sorted((s.y[-1] or 0.0, s.label) for s in series)
+    if len(ends) == 1:
+        return f"{ends[0][1]} has lost {number(ends[0][0])} after {episodes:,} episodes."
+    (least, first), (most, last) = ends[0], ends[-1]
+    said = f"After {episodes:,} episodes means are from {number(least)} ({first}) to {number(most)} ({last})."
     return said if drawn else f"{said} A curve that turns flat has learnt; one that stays straight has not."
 
 

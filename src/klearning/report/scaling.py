@@ -1,16 +1,21 @@
 """Time to solve against depth, and what planning costs: one exhibit a setting."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from klearning.arrays.types import Floats
-from klearning.experiments.spec import build_world
-from klearning.experiments.summaries import RunSummary, StoreSummary, by_agent, together
+from klearning.comparison import contest
+from klearning.experiments.spec import Spec, build_world
+from klearning.experiments.summaries import RunSummary, StoreSummary, by_contestant, together
 from klearning.figures.markup import Html, number, table
 from klearning.report.charts import MOST_SERIES, Chart, Series, ordered, plain, references
 from klearning.report.exhibits import MOST, Exhibit
-from klearning.report.labels import protocol_word, world_label
+from klearning.report.labels import protocol_word, unlike_titles, world_label
+from klearning.report.ranking import entrant
 from klearning.report.settings import behind
-from klearning.statistics import FEWEST, median_interval
+from klearning.statistics import FEWEST, median_interval, median_time
 from klearning.worlds.stages import stage_of
 
 
@@ -18,8 +23,22 @@ def exhibits(summary: StoreSummary) -> tuple[list[Exhibit], int]:
     """Worlds with a depth, at two depths or more. Where runs were made to stop when solved, these alone."""
     deep = [run for run in summary.runs if isinstance(run.spec.world.get("depth"), int)]
     stopped = [run for run in deep if run.spec.stop == "solved"]
-    groups = [g for g in together(stopped or deep, "depth") if len(_depths(g)) > 1]
-    return [_exhibit(f"scaling-{i}", group) for i, group in enumerate(groups[:MOST])], len(groups)
+    groups = [g for g in together(stopped or deep, "depth", any_prior=True) if len(_depths(g)) > 1]
+    shown = groups[:MOST]
+    return [_exhibit(f"scaling-{i}", *item) for i, item in enumerate(zip(_titles(shown), shown))], len(groups)
+
+
+def _titles(groups: list[list[RunSummary]]) -> list[str]:
+    specs = [group[0].spec for group in groups]
+    words = [(world_label(spec.world, "depth"), protocol_word(spec.protocol)) for spec in specs]
+    places = [", ".join(filter(None, pair)) for pair in words]
+    whole = [f"{place}, up to {spec.episodes:,} episodes" for place, spec in zip(places, specs, strict=True)]
+    return unlike_titles(whole, [_shared(spec) for spec in specs])
+
+
+def _shared(spec: Spec) -> Spec:
+    """Without what varies within a group."""
+    return replace(spec, world={name: value for name, value in spec.world.items() if name != "depth"}, prior={})
 
 
 def _depths(group: list[RunSummary]) -> list[int]:
@@ -30,21 +49,19 @@ def _times(runs: list[RunSummary], depths: list[int]) -> list[Floats]:
     return [np.array([run.solved for run in runs if run.spec.world["depth"] == depth]) for depth in depths]
 
 
-def _exhibit(name: str, group: list[RunSummary]) -> Exhibit:
-    companies = sorted(by_agent(group).values(), key=lambda runs: -sum(np.isfinite(run.solved) for run in runs))
+def _exhibit(name: str, title: str, group: list[RunSummary]) -> Exhibit:
+    companies = sorted(by_contestant(group), key=lambda runs: -sum(np.isfinite(run.solved) for run in runs))
     kept = ordered(companies[:MOST_SERIES])
     depths, spec = _depths(group), group[0].spec
     times = {label: _times(runs, depths) for label, _, _, runs in kept}
     series = [_series(label, colour, line, depths, times[label]) for label, colour, line, _ in kept]
     cap = Series("cap", 0, 2, plain(depths), plain([spec.episodes] * len(depths)))
     curves = [*references([run.spec for run in group], "depth", depths), cap]
-    word = protocol_word(spec.protocol)
-    title = f"{world_label(spec.world, 'depth')}{f', {word}' if word else ''}, up to {spec.episodes:,} episodes"
     counts = [len(t) for by_depth in times.values() for t in by_depth if len(t)]
     return Exhibit(
         Chart(name, "depth L", "episodes until solved (median)", series, curves, y_log=True),
         title,
-        _see(series, depths),
+        _see(series, depths, times, _ahead(kept, depths[-1])),
         _caption(counts, len(companies) - len(kept), stage_of(spec.world["name"]).goal),
         _table(depths, times),
         behind(group),
@@ -61,24 +78,36 @@ def _series(label: str, colour: int, line: int, depths: list[int], times: list[F
     return Series(label, colour, line, plain(depths), middle, low if banded else None, high if banded else None, solved)
 
 
-def _see(series: list[Series], depths: list[int]) -> str:
-    reached = [s for s in series if s.y[-1] is not None]
+def _see(series: list[Series], depths: list[int], times: dict[str, list[Floats]], ahead: str) -> str:
+    tried = [s for s in series if len(times[s.label][-1])]
+    reached = [s.label for s in tried if s.y[-1] is not None]
     said = f"No agent solves depth {depths[-1]} in half of its seeds."
     if reached:
-        best = min(reached, key=lambda s: s.y[-1] or 0.0)
-        said = (
-            f"At depth {depths[-1]} {best.label} is first, after a median of {number(best.y[-1])} episodes; "
-            f"{len(reached)} of {len(series)} agents solve it in half of their seeds."
-        )
+        said = f"{len(reached)} of {len(tried)} agents solve depth {depths[-1]} in half of their seeds. {ahead}".strip()
     ends: dict[int, list[str]] = {}
     for s in series:
-        solved = [d for d, y in zip(depths, s.y) if y is not None]
-        if len(solved) < len(depths) and solved:
-            ends.setdefault(solved[-1], []).append(s.label)
+        solved = [i for i, y in enumerate(s.y) if y is not None]
+        if solved and any(len(t) for t in times[s.label][solved[-1] + 1 :]):
+            ends.setdefault(depths[solved[-1]], []).append(s.label)
     if ends:
         shallow = min(ends)
         said += f" The first to fall behind: {', '.join(ends[shallow])}, beyond depth {shallow}."
     return said
+
+
+def _ahead(kept: Sequence[tuple[str, int, int, list[RunSummary]]], depth: int) -> str:
+    """Who solves the deepest soonest, by tests, of those that do; nothing where there is nobody to compare with."""
+    there = {label: [run for run in runs if run.spec.world["depth"] == depth] for label, _, _, runs in kept}
+    able = {label: runs for label, runs in there.items() if len(runs) > 1 and np.isfinite(_median(runs))}
+    if len(able) < 2:
+        return ""
+    where = world_label(next(iter(able.values()))[0].spec.world)
+    entrants = [entrant(label, where, runs, [run.solved for run in runs]) for label, runs in able.items()]
+    return contest(entrants, "solved").sentence
+
+
+def _median(runs: list[RunSummary]) -> float:
+    return median_time(np.array([run.solved for run in runs]))
 
 
 def _caption(counts: list[int], dropped: int, goal: str) -> str:
@@ -112,10 +141,10 @@ def _cell(times: Floats) -> str:
 def planning(summary: StoreSummary) -> Exhibit | None:
     """Backups of a state and action an episode: the sweeps that agents report, times the pairs that each backs up."""
     telling = [run for run in summary.runs if isinstance(run.spec.world.get("depth"), int) and np.isfinite(run.sweeps)]
-    groups = together((run for run in telling if run.spec.stop == "never"), "depth")
+    groups = together((run for run in telling if run.spec.stop == "never"), "depth", any_prior=True)
     group = max(groups, key=lambda g: len(_depths(g)), default=[])
     depths = _depths(group)
-    whole = [runs for runs in by_agent(group).values() if _depths(runs) == depths]
+    whole = [runs for runs in by_contestant(group) if _depths(runs) == depths]
     pairs = _pairs(group)
     if len(depths) < 2 or not whole or not pairs:
         return None

@@ -1,16 +1,19 @@
-"""The report's story, one function a section: learning watched, regret, depth, claims, runs; papers add their own."""
+"""The report's story, one function a section: learning watched, regret, places, depth, claims, runs."""
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
-from klearning.experiments.summaries import StoreSummary, by_agent, together
+from klearning.experiments.columns import Row, differences, settings
+from klearning.experiments.spec import Spec
+from klearning.experiments.summaries import StoreSummary, by_contestant, together
 from klearning.figures.markup import Html, element, folded, number, paragraph, section, table
 from klearning.papers import PAPERS, command_line
 from klearning.papers.claims import Verdict
 from klearning.papers.figure import Figure, Introduction, Protocol
 from klearning.papers.paper import Paper
 from klearning.report import films, regret_curves, scaling
+from klearning.report import ranking as ranking_tables
 from klearning.report.exhibits import Exhibit, gallery
 from klearning.report.films import Reel
 from klearning.report.labels import agent_label, free_parameters, protocol_label, world_label
@@ -127,6 +130,19 @@ def regret(summary: StoreSummary) -> tuple[Html, list[Exhibit]]:
     return section("regret", title, words, gallery("regret", "Where:", shown), _more(len(shown), total)), shown
 
 
+def ranking(summary: StoreSummary) -> Html:
+    """Places by tests: nothing is ranked by its mean alone."""
+    name, shown = "Who is ahead, and how sure that is", ranking_tables.exhibits(summary)
+    if not shown:
+        why = "No two agents of this store have two comparable runs each: nothing can be tested."
+        return section("ranking", name, paragraph(why, class_="absent"))
+    words = paragraph(
+        "The best mean of several is partly luck. Two agents are told apart where a test says so, after a correction "
+        "for the number of tests (Holm’s rule); where none does, both places stay open."
+    )
+    return section("ranking", name, words, gallery("ranking", "Where:", shown))
+
+
 def depth(summary: StoreSummary) -> tuple[Html, list[Exhibit]]:
     title, (shown, total) = "When the sea gets deeper", scaling.exhibits(summary)
     cost = scaling.planning(summary)
@@ -187,19 +203,20 @@ def _mark(holds: bool | None) -> Html:
 
 def runs(summary: StoreSummary) -> Html:
     """Everything in the store, so that nothing that the figures leave out is hidden."""
-    groups = together(summary.runs, "seed")
+    companies = [members for group in together(summary.runs, "seed") for members in by_contestant(group)]
     rows = []
-    for group in groups:
-        for members in by_agent(group).values():
-            spec = members[0].spec
-            solved = sum(t.solved == t.solved for t in members)
-            seeds = seeds_label([t.spec.seed for t in members])
-            where = world_label(spec.world, *free_parameters(spec.world))
-            length = f"{spec.episodes:,}{' or solved' if spec.stop == 'solved' else ''}"
-            name = spec.protocol or "–"
-            rows.append([where, agent_label(spec), name, length, seeds, f"{solved} of {len(members)}"])
+    for members, own in zip(companies, _own_settings([runs[0].spec for runs in companies]), strict=True):
+        spec = members[0].spec
+        solved = sum(t.solved == t.solved for t in members)
+        seeds = seeds_label([t.spec.seed for t in members])
+        where = world_label(spec.world, *free_parameters(spec.world))
+        length = f"{spec.episodes:,}{' or solved' if spec.stop == 'solved' else ''}"
+        name = spec.protocol or "–"
+        rows.append([where, agent_label(spec), name, own or "–", length, seeds, f"{solved} of {len(members)}"])
     rows.sort(key=lambda row: json.dumps(row))
-    heads = ["world", "agent", "protocol", "episodes", "seeds", "solved"]
+    heads = ["world", "agent", "protocol", "prior and other settings that differ", "episodes", "seeds", "solved"]
+    if all(row[3] == "–" for row in rows):
+        heads, rows = [*heads[:3], *heads[4:]], [[*row[:3], *row[4:]] for row in rows]
     parts: list[object] = [
         folded(
             f"All {len(summary.runs):,} runs", table("Runs of this store", heads, rows[:MOST_ROWS]), class_="numbers"
@@ -217,3 +234,20 @@ def runs(summary: StoreSummary) -> Html:
         listed = element("ul", *(element("li", line) for line in summary.unreadable[:20]))
         parts += [element("div", paragraph(lead), listed, class_="absent")]
     return section("runs", "What is in this store", *parts)
+
+
+def _own_settings(specs: list[Spec]) -> list[str]:
+    """What tells runs of one agent in one world apart, besides what has a column of its own."""
+    hidden = ("episodes", "stop", "protocol", "seed", "snapshots")
+    kept = [{name: value for name, value in settings(spec).items() if name not in hidden} for spec in specs]
+    groups: dict[str, list[Row]] = {}
+    for spec, row in zip(specs, kept, strict=True):
+        groups.setdefault(json.dumps([spec.world, spec.agent], sort_keys=True), []).append(row)
+    return [
+        ", ".join(f"{name} {value}" for name, value in differences([row, *_alike(groups, spec)])[0].items())
+        for spec, row in zip(specs, kept, strict=True)
+    ]
+
+
+def _alike(groups: dict[str, list[Row]], spec: Spec) -> list[Row]:
+    return groups[json.dumps([spec.world, spec.agent], sort_keys=True)]

@@ -19,7 +19,7 @@ def behind(runs: Sequence[RunSummary]) -> Html:
     spec = specs[0]
     facts = {
         "protocol": protocol_label(spec.protocol),
-        "prior": prior_label(spec.prior),
+        "prior": "; or ".join(dict.fromkeys(prior_label(other.prior) for other in specs)),
         "episodes": f"{spec.episodes:,}" + (", or until solved" if spec.stop == "solved" else ""),
         "seeds": seeds_label([spec.seed for spec in specs]),
         "runs": f"{len(runs):,}",
