@@ -432,7 +432,8 @@ def learnt(agent, prior, room=2, episodes=25):
     """After forced actions in a ring of 40, the tables beginning with this many states."""
     learner = numbered(agent, 40, 2, 8, prior=prior, discover=True)
     learner.starts = np.zeros(room)
-    learner.memory = learner._fresh_memory()
+    learner.memory = learner.agent.begin(learner._belief())
+    learner._fill_policy(0)
     env, rng = Ring(), np.random.default_rng(0)
     widths = set()
     for t in range(episodes):
