@@ -65,22 +65,22 @@ def measured(states: int, actions: int, horizon: int) -> Size:
     learner = kl.Learner(kl.KLearning(), env.observation_space, env.action_space, horizon, replan_every=10**6)
     while learner.observations.count < states - horizon:
         wander(learner, states, rng)
-    start = time.perf_counter()
+    start = time.process_time()
     wander(learner, states, rng)
-    between = time.perf_counter() - start
+    between = time.process_time() - start
     learner.replan_every = 1
     kl.learn(learner, env, episodes=2)
-    start = time.perf_counter()
+    start = time.process_time()
     kl.learn(learner, env, episodes=EPISODES)
-    plan = (time.perf_counter() - start) / EPISODES
+    plan = (time.process_time() - start) / EPISODES
     rows = learner.memory.posterior.model.rows
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return Size(learner.observations.count, int(rows.length.sum()), rows.used, plan, between, peak)
 
 
 def size_table() -> None:
-    cells = ("states met", "actions", "horizon", "transitions", "slots", "an episode with a plan (s)",
-             "one between plans, new states met (s)", "peak memory (GB)")  # fmt: skip
+    cells = ("states met", "actions", "horizon", "transitions", "slots", "an episode with a plan (s of CPU)",
+             "one between plans, new states met (s of CPU)", "peak memory (GB)")  # fmt: skip
     print("| " + " | ".join(cells) + " |")
     print("| " + " | ".join("---" for _ in cells) + " |", flush=True)
     for states, actions, horizon in [*((s, a, HORIZON) for a in ACTIONS for s in STATES), LARGEST]:

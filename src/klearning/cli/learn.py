@@ -52,6 +52,10 @@ Callback = Callable[[Any], Any]
 @click.option("-s", "--seed", default=0, show_default=True)
 @click.option("--horizon", type=int, help="most steps of an episode; default: the environment's time limit")
 @click.option(
+    "--replan-every", type=int, default=1, show_default=True, metavar="EPISODES",
+    help="plan for every so many episodes, where planning takes long; each is learnt from",
+)  # fmt: skip
+@click.option(
     "--save", type=click.Path(path_type=Path, dir_okay=False),
     help="write the learner here, for --resume and kl.load: now and then, at the end and on Ctrl-C",
 )  # fmt: skip
@@ -76,6 +80,7 @@ def learn(
     episodes: int,
     seed: int,
     horizon: int | None,
+    replan_every: int,
     save: Path | None,
     resume: Path | None,
     csv_path: Path | None,
@@ -88,7 +93,7 @@ def learn(
     Both may be your own: file.py:Name, or module:Name; an environment's class, or a function that makes one.
 
     The prior is stationary, because the rules of a simulator seldom change with the step; -p stationary=no learns
-    each step apart. With --resume the agent, its prior, horizon and seed are those of the file.
+    each step apart. With --resume the agent, its prior, horizon, seed and --replan-every are those of the file.
     """
     from klearning.environments import learn as training
 
@@ -97,9 +102,11 @@ def learn(
     prior = build_prior(["stationary=yes", *prior_options])  # the last one counts
     learner: Any
     if resume is None:
-        learner = training.actor_for(chosen, env, seed=seed, horizon=horizon, prior=prior)
+        every = given(context, replan_every=replan_every)  # not every actor plans
+        learner = training.actor_for(chosen, env, seed=seed, horizon=horizon, prior=prior, **every)
     else:
-        learner = resumed(resume, given(context, agent=chosen, prior=prior, seed=seed, horizon=horizon))
+        settings = {"agent": chosen, "prior": prior, "seed": seed, "horizon": horizon, "replan_every": replan_every}
+        learner = resumed(resume, given(context, **settings))
         save = save or resume
     left = max(checks.whole("episodes", episodes) - learner.episode, 0)
     try:

@@ -51,8 +51,9 @@ def learn(
 ) -> Any:
     """Let an agent learn in an environment; returns the `Learner`, with ``returns`` and ``predict``.
 
-    ``horizon`` is the most steps of an episode, by default that of the environment's time limit; ``prior``, ``discover``
-    and ``replan_every`` are those of `Learner`. Give a learner in place of the agent to go on with it: ``episodes`` more.
+    ``horizon`` is the most steps of an episode, by default that of the environment's time limit; ``prior``,
+    ``discover`` and ``replan_every`` are those of `Learner`. Give a learner in place of the agent to go on with it:
+    ``episodes`` more.
 
     Episode t resets the environment with a seed made of ``seed`` (by default 0, or the learner's) and t, so that what
     happens does not depend on where learning was interrupted: the episode under way is given up, and played again by

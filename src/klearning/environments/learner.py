@@ -290,11 +290,11 @@ class Learner:
             return
         self.starts = np.concatenate([self.starts, np.zeros(after - before)])
         self.memory = widen(self.memory, self.agent.begin(self._belief()), before, after)
-        if (self.episode + 1) % self.replan_every:  # no plan comes first: what was new to the last one still is
+        if self.replan_every == 1:
+            self._fill_policy(before)
+        else:  # they may be met again before the next plan, and to the last one they are all the same
             policy = layer_and_state(self.memory.policy, after)
             policy[..., before:] = policy[..., before - 1 : before]
-        else:
-            self._fill_policy(before)
         self._set_starts()
 
     def predict(self, observation: Any, step: int = 0, how: str = "greedy") -> Any:
