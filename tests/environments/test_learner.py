@@ -532,9 +532,9 @@ def test_new_states_are_tried_in_every_way(agent):
     np.testing.assert_allclose(learner.policy[0, -1], 0.5)
 
 
-def ring_walk(learner, states, episodes, seed=0):
+def ring_walk(learner, states, episodes, first=0):
     """Round a ring, each step to the next state, by actions that are drawn; new states in every episode."""
-    rng, place = np.random.default_rng(seed), 0
+    rng, place = np.random.default_rng(first), first
     for _ in range(episodes):
         for _ in range(learner.horizon):
             learner.act(place)
@@ -605,12 +605,13 @@ def test_plans_are_made_as_often_as_asked_and_followed_until_the_next():
     learner = numbered(Counted(), 60, 4, 5, discover=True, replan_every=4)
     planned, width = None, 0
     for t in range(11):
-        ring_walk(learner, 60, 1, seed=t) if t % 4 else None
         if t % 4 == 0:
             learner.act(t)
             planned, width = learner.policy.copy(), len(learner.starts)
             learner.observe(0.0, t + 1)
             learner.end_episode()
+        else:
+            ring_walk(learner, 60, 1, first=5 * t)
         columns = np.minimum(np.arange(len(learner.starts)), width - 1)
         np.testing.assert_array_equal(learner.policy, planned[:, columns])
         np.testing.assert_array_equal(

@@ -64,8 +64,7 @@ def learn(
     policy is evaluated exactly for them.
     """
     count, every = checks.whole("episodes", episodes), checks.whole("evaluate_every", evaluate_every, 0)
-    settings = {"horizon": horizon, "prior": prior, "discover": discover, "replan_every": replan_every}
-    actor = actor_for(agent, env, seed=seed, **settings)
+    actor = actor_for(agent, env, seed=seed, horizon=horizon, prior=prior, discover=discover, replan_every=replan_every)
     root = actor.seed if seed is None else checks.whole("seed", seed, 0)
     model = _model(actor, env) if every else None
     watchers = [guarded(callback) for callback in callbacks]
