@@ -115,7 +115,7 @@ def actor_for(
     _check_environment(env)
     spaces = env.observation_space, env.action_space
     if isinstance(agent, Actor):
-        if not (horizon is prior is replan_every is None):
+        if any(setting is not None for setting in (horizon, prior, replan_every)):
             raise ValueError("horizon, prior and replan_every belong to the learner: give them only with an agent")
         agent.check_spaces(*spaces)
         if agent.under_way:
