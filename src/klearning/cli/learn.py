@@ -35,6 +35,7 @@ EXAMPLES = (
 )
 LATE = 100  # episodes, at the end, whose mean return is told apart
 SECONDS = 30.0  # between two times that a learner is saved
+TIMES = 20.0  # as long as the last one took, at least: large learners take long
 
 Callback = Callable[[Any], Any]
 
@@ -183,13 +184,15 @@ def saved(learner: Any, path: Path | None) -> Iterator[list[Callback]]:
         yield []
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    last = time.monotonic()
+    last, pause = time.monotonic(), SECONDS
 
     def save_at_times(report: Any) -> None:
-        nonlocal last
-        if time.monotonic() - last > SECONDS:
+        nonlocal last, pause
+        start = time.monotonic()
+        if start - last > pause:
             learner.save(path)
             last = time.monotonic()
+            pause = max(SECONDS, TIMES * (last - start))
 
     try:
         yield [save_at_times]
