@@ -23,6 +23,7 @@ import numpy as np
 import klearning as kl
 from bench.bare import library_loop, polynomial_loop
 from bench.simulators import overhead
+from bench.sizes import size_tables
 from klearning.agents.k_learning import Memory
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
@@ -263,6 +264,7 @@ def main() -> None:
     episode_table()
     agent_table()
     simulator_table()
+    size_tables()
     print("\n" + in_new_process("big_world"))
     with tempfile.TemporaryDirectory() as cache:
         print(f"first run on a fresh machine, compiling: {in_new_process('first_run', cache)}")

@@ -33,8 +33,10 @@ def interrupted(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 def test_a_resumed_learner_ends_as_one_that_never_stopped(tmp_path):
     whole, parts = tmp_path / "whole.npz", tmp_path / "parts.npz"
-    assert klearning(*LAKE, "-n", "60", "--save", str(whole)).returncode == 0
-    assert klearning(*LAKE, "-n", "25", "--save", str(parts)).returncode == 0
+    seldom = (*LAKE, "--replan-every", "7")
+    assert klearning(*seldom, "-n", "60", "--save", str(whole)).returncode == 0
+    assert kl.load(whole).replan_every == 7
+    assert klearning(*seldom, "-n", "25", "--save", str(parts)).returncode == 0
     assert parts.read_bytes() != whole.read_bytes()
     done = klearning("learn", "FrozenLake-v1", "-n", "60", "--resume", str(parts))  # saved there again
     assert f"saved: {parts}" in done.stdout
@@ -53,6 +55,7 @@ def test_what_the_line_says_of_a_resumed_learner_must_be_true(tmp_path):
         ("UCRL2",): "agent=UCRL2(",
         ("-s", "4"): "seed=4 is not that of",
         ("--horizon", "9"): "horizon=9 is not that of",
+        ("--replan-every", "3"): "replan_every=3 is not that of",
         ("-p", "sd=3"): "prior=Prior(",
     }.items():
         done = klearning("learn", "FrozenLake-v1", *more, "-n", "9", "--resume", str(path))

@@ -1,7 +1,9 @@
 """Learner: the same agents as in `run`, step by step; what may go wrong in a loop of the reader's own."""
 
+import pickle
 import warnings
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 import klearning as kl
 from klearning.arrays.rows import dense_block, row_sums, rows_to_layers
-from klearning.arrays.trees import take_apart, widen
+from klearning.arrays.trees import leaves, take_apart, widen
 from klearning.environments.learner_state import arrays_of, settings_of
 from klearning.models.sweeps import Model
 from klearning.trials.task import Streams
@@ -26,6 +28,7 @@ PRIORS = {
     "stationary": kl.Prior(stationary=True),
     "coins": kl.Prior(kl.Beta(), kl.Dirichlet(1.0), stationary=True),
 }
+TWO = kl.Belief.empty(PRIORS["stationary"], [2, 2], 2, np.ones(2) / 2)
 
 
 def numbered(agent, states=4, actions=3, horizon=6, **more):
@@ -432,7 +435,8 @@ def learnt(agent, prior, room=2, episodes=25):
     """After forced actions in a ring of 40, the tables beginning with this many states."""
     learner = numbered(agent, 40, 2, 8, prior=prior, discover=True)
     learner.starts = np.zeros(room)
-    learner.memory = learner._fresh_memory()
+    learner.memory = learner.agent.begin(learner._belief())
+    learner._fill_policy(0)
     env, rng = Ring(), np.random.default_rng(0)
     widths = set()
     for t in range(episodes):
@@ -526,6 +530,128 @@ def test_new_states_are_tried_in_every_way(agent):
     learner, _ = learnt(agent, None, episodes=1)
     np.testing.assert_allclose(learner.policy.sum(axis=-1), 1.0)
     np.testing.assert_allclose(learner.policy[0, -1], 0.5)
+
+
+def ring_walk(learner, states, episodes, first=0):
+    """Round a ring, each step to the next state, by actions that are drawn; new states in every episode."""
+    rng, place = np.random.default_rng(first), first
+    for _ in range(episodes):
+        for _ in range(learner.horizon):
+            learner.act(place)
+            place = (place + 1) % states
+            learner.observe(float(place == 0), place, action=int(rng.integers(learner.actions.count)))
+        learner.end_episode()
+
+
+@pytest.mark.parametrize("agent", [a for a in STEPWISE if hasattr(a.begin(TWO), "posterior")], ids=str)
+def test_tables_hold_what_was_met_and_no_more(agent):
+    """Slots for S·A rows and the transitions seen, though new states were met in nearly every episode."""
+    S, A, H = 120, 6, 3
+    learner = numbered(agent, S, A, H, discover=True, replan_every=8)
+    ring_walk(learner, S, 60)
+    assert learner.observations.count == S
+    for p in posteriors(learner.memory):
+        rows = p.model.rows
+        assert rows.used <= A * (S + 2) + 4 * rows.length.sum()
+        assert rows.succ.size <= 2 * rows.used
+
+
+@pytest.mark.parametrize("bonus", ["reward", "split"])
+def test_only_the_policy_has_a_number_for_every_step(bonus):
+    """Where layers share one table, and the bonus is the same in all of them."""
+    S, A, H = 9, 3, 50
+    learner = numbered(kl.KLearning(bonus=bonus), S, A, H)
+    sizes = {name: leaf.size for name, leaf in leaves(learner.memory).items()}
+    assert sizes.pop("memory.policy") == A * (S + 1) * H
+    assert max(sizes.values()) <= A * (S + 1) * 2
+
+
+@pytest.mark.parametrize(("bonus", "temperature"), [
+    ("reward", "optimal"), ("reward", "schedule"), ("reward", 0.3), ("split", "optimal"),
+])  # fmt: skip
+def test_a_bonus_in_one_table_is_the_bonus_of_every_layer(bonus, temperature):
+    """Bit for bit: the same plan from c as it is held and from c written out for all layers."""
+    agent, streams = kl.KLearning(temperature, bonus), Streams(np.random.default_rng(0), np.random.default_rng(0))
+    learner = numbered(agent, 7, 3, 6)
+    ring_walk(learner, 7, 12)
+    tied, said, said_apart = learner.memory, np.zeros(4), np.zeros(4)
+    apart = pickle.loads(pickle.dumps(tied))  # nothing in common
+    apart = apart._replace(c=np.tile(tied.c, (1, 6)), policy=np.zeros_like(tied.policy))
+    agent.plan(tied, streams, 12, said)
+    agent.plan(apart, streams, 12, said_apart)
+    np.testing.assert_array_equal(said, said_apart)
+    np.testing.assert_array_equal(tied.policy, apart.policy)
+    episode = kl.Episode(np.array([1, 10, 19]), np.array([0, 1]), np.array([0.5, 0.25]))
+    tied, apart = agent.update(tied, episode, 12), agent.update(apart, episode, 12)
+    np.testing.assert_array_equal(np.tile(tied.c, (1, 6)), apart.c)
+
+
+# -- plans as often as asked ------------------------------------------------------------------------------------------
+
+
+class Counted(kl.PSRL):
+    """How often it planned."""
+
+    plans: ClassVar[list[int]] = []
+
+    def plan(self, memory, streams, t, diagnostics):
+        self.plans.append(t)
+        return super().plan(memory, streams, t, diagnostics)
+
+
+def test_plans_are_made_as_often_as_asked_and_followed_until_the_next():
+    """A state that was met since the last plan has what that plan has for one that was not."""
+    Counted.plans.clear()
+    learner = numbered(Counted(), 60, 4, 5, discover=True, replan_every=4)
+    planned, width = None, 0
+    for t in range(11):
+        if t % 4 == 0:
+            learner.act(t)
+            planned, width = learner.policy.copy(), len(learner.starts)
+            learner.observe(0.0, t + 1)
+            learner.end_episode()
+        else:
+            ring_walk(learner, 60, 1, first=5 * t)
+        columns = np.minimum(np.arange(len(learner.starts)), width - 1)
+        np.testing.assert_array_equal(learner.policy, planned[:, columns])
+        np.testing.assert_array_equal(
+            learner.policies(range(60)), planned[:, [min(learner._column(o), width - 1) for o in range(60)]]
+        )
+    assert Counted.plans == [0, 4, 8]
+    assert learner.episode == 11
+    assert np.where(np.isinf(learner.belief.visits), 0.0, learner.belief.visits).sum() == 3 + 8 * 5
+
+
+@pytest.mark.parametrize("agent", [kl.KLearning(), kl.PSRL(), kl.UCRL2(), kl.QLearning()], ids=str)
+def test_few_plans_are_saved_resumed_sent_and_interrupted_bit_for_bit(agent, tmp_path):
+    env, path = gymnasium.make("FrozenLake-v1"), tmp_path / "x.npz"
+    whole = kl.learn(agent, env, episodes=17, horizon=20, replan_every=5)
+    part = kl.learn(agent, env, episodes=8, horizon=20, replan_every=5)
+    observation, _ = env.reset(seed=1)
+    part.act(observation)
+    part.abandon_episode()
+    part.save(path)
+    for again in (part, pickle.loads(pickle.dumps(part)), kl.load(path)):
+        assert again.replan_every == 5
+        kl.learn(again, env, episodes=9)
+        assert again.returns == whole.returns
+        assert_same_memory(again.memory, whole.memory)
+        assert again.observations.known == whole.observations.known
+
+
+def test_a_file_from_before_plans_could_be_few_plans_for_every_episode():
+    path = next(iter(sorted(Path("tests/corpus").glob("learner_v2_*.npz"))))
+    assert kl.load(path).replan_every == 1
+
+
+def test_how_often_to_plan_is_a_whole_number_and_the_learners():
+    env = gymnasium.make("FrozenLake-v1")
+    for wrong in (0, -1, 1.5, "2", True):
+        with pytest.raises(ValueError, match=f"replan_every={wrong!r} is "):
+            kl.learn(kl.KLearning(), env, episodes=1, replan_every=wrong)
+    learner = kl.learn(kl.Random(), env, episodes=1)
+    with pytest.raises(ValueError, match="replan_every belong to the learner"):
+        kl.learn(learner, env, episodes=1, replan_every=2)
 
 
 @pytest.mark.parametrize("discover", [False, True])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import klearning as kl
-from klearning.models.soft import soft_sweep
+from klearning.models.soft import boltzmann, soft_arrays, soft_sweep
 from klearning.optimism.program import program
 from tests.support import oracles
 from tests.support.cases import BONUSES, Case, any_number, cases, certain_case, modest, random_case, thorough
@@ -220,3 +220,18 @@ def test_names_of_states_and_actions_do_not_matter(case, bonus, tau, seed):
     assert_close(other.k_values, table(one.k_values), 1e-9)
     assert_close(other.policy, table(one.policy), 1e-9)
     assert other.bound == pytest.approx(one.bound, rel=1e-11)
+
+
+def test_the_policy_from_shares_is_their_product_whatever_the_blocks():
+    """To the last bit: π(a) is share(a), times 1 − share(b) for one later action after the other."""
+    layers, rng = np.array([0, 3, 700, 1103]), np.random.default_rng(0)
+    work, policy = soft_arrays(layers, 5), np.zeros((5, 1103))
+    work.share[:] = rng.random(work.share.shape)
+    boltzmann(layers, work, policy)
+    places = np.concatenate([work.at[l] + np.arange(n) for l, n in enumerate(np.diff(layers))])
+    share = np.vstack([np.ones((1, 1103)), work.share[1:, places]])
+    for a in range(5):
+        expected = share[a].copy()
+        for b in range(a + 1, 5):
+            expected *= 1.0 - share[b]
+        np.testing.assert_array_equal(policy[a], expected)

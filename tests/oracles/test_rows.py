@@ -6,7 +6,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from klearning.arrays.rows import add_weight, copy_rows, empty_rows, enlarge, rows_from_layers, rows_to_layers
+from klearning.arrays.rows import (
+    add_weight,
+    copy_rows,
+    empty_rows,
+    enlarge,
+    row_sums,
+    rows_from_layers,
+    rows_to_layers,
+    rows_with_room,
+)
 from tests.support.cases import modest, thorough
 
 LAYERS = np.array([0, 3, 6, 9])
@@ -97,3 +106,51 @@ def test_a_copy_is_its_own(first, second):
     before = contents(rows)
     add_all(copy_rows(rows), second)
     assert contents(rows) == before
+
+
+def test_row_sums_are_those_of_numpy_row_by_row():
+    """To the last bit, short rows and long ones: what follows from them must not change with how they are added."""
+    rng = np.random.default_rng(0)
+    rows = rows_with_room(rng.integers(1, 40, size=(3, 50)))
+    rows.length[:] = rng.integers(0, rows.room + 1)
+    rows.weight[:] = rng.random(rows.used)
+    for (a, s), total in np.ndenumerate(row_sums(rows)):
+        assert total == rows.weight[rows.start[a, s] :][: rows.length[a, s]].sum()
+
+
+def grown(sizes, layers, rng):
+    """Rows that were widened to each of these sizes, and what a dictionary says of them, by layer and state."""
+    rows, seen, before = empty_rows(ACTIONS, layers * sizes[0]), {}, sizes[0]
+    for after in sizes:
+        if after > before:
+            rows = rows.widen(empty_rows(ACTIONS, layers * after), before, after)
+        for _ in range(5):
+            a, l, s, y = rng.integers([ACTIONS, layers, after, after])
+            below = (l + 1) % layers  # any layer will do
+            rows = add(rows, a, l * after + s, below * after + y, 1.0)
+            seen[a, l, s, y] = seen.get((a, l, s, y), 0.0) + 1.0
+        before = after
+    return rows, seen
+
+
+@modest
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.sampled_from([1, 3]), st.integers(0, 99))
+def test_rows_that_grow_state_by_state_keep_what_they_hold(steps, layers, seed):
+    sizes = (1 + np.cumsum(steps)).tolist()
+    rows, seen = grown(sizes, layers, np.random.default_rng(seed))
+    width = sizes[-1]
+    expected = {(a, s): {} for a in range(ACTIONS) for s in range(layers * width)}
+    for (a, l, s, y), w in seen.items():
+        expected[a, l * width + s][(l + 1) % layers * width + y] = w
+    assert contents(rows) == expected
+    order = np.argsort(rows.start, axis=None)
+    ends = (rows.start + rows.room).ravel()[order]
+    assert (ends[:-1] <= rows.start.ravel()[order][1:]).all()  # no two share a place
+    assert ends[-1] <= rows.used <= rows.succ.size == rows.weight.size
+
+
+def test_a_pool_is_no_larger_than_its_rows_and_what_they_hold():
+    """However many times it grew: a place per row, at most four per entry, and half of it spare."""
+    rows, seen = grown(list(range(1, 400)), 1, np.random.default_rng(0))
+    assert rows.used <= rows.start.size + 4 * len(seen)
+    assert rows.succ.size <= 2 * rows.used + 1

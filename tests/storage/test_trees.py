@@ -78,6 +78,17 @@ def test_a_field_that_came_later_is_taken_from_a_fresh_memory():
         put_together_by_name(memory(2), kept)
 
 
+def test_a_table_that_is_held_once_is_read_where_a_file_has_every_layers():
+    @marked(tied=("c",))
+    class Tied(NamedTuple):
+        c: Floats
+
+    rows = np.arange(6.0).reshape(2, 3)
+    again = put_together_by_name(Tied(np.zeros((2, 3))), {"memory.c": np.tile(rows, (1, 4))})
+    np.testing.assert_array_equal(again.c, rows)
+    assert again.c.flags.c_contiguous
+
+
 WRONG = {
     "another": ({"memory.more": np.zeros(1)}, "memory.more is no part"),
     "dtype": ({"memory.counts": np.zeros(6)}, "memory.counts has another type"),
@@ -113,7 +124,7 @@ def test_rows_widen_themselves():
     old = append(old, 1, 3, 2, 0.5)  # a pool that has grown
     wide = widen(old, rows(4), 2, 4)
     np.testing.assert_array_equal(dense_block(wide, 0, 1, 4, 8), [[[0, 0, 0, 0], [0, 0.25, 0, 0]]])
-    assert wide.used == old.used + rows(4).used
+    assert wide.used == old.used + 2 * ACTIONS * (4 - 2)  # of two layers, the new states alone
 
 
 class Plays(NamedTuple):

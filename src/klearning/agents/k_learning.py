@@ -40,13 +40,13 @@ class Rule(NamedTuple):
     tau: float
 
 
-@marked(counts=("c", "warm"), chances=("policy",))
+@marked(counts=("c", "warm"), chances=("policy",), tied=("c",))
 class Memory(NamedTuple):
     """What the agent carries from one episode to the next; the arrays are changed in place."""
 
     posterior: Posterior
     bonus: BonusNumbers
-    c: Floats
+    c: Floats  # a column for every state; or for every row of the tables, where layers share them and c is the same
     warm: float
     policy: Floats
     work: Soft | Priced
@@ -120,8 +120,9 @@ class KLearning(Agent[Memory]):
         return Rule(FIXED, self.tolerance, float(self.temperature))
 
     def begin(self, belief: Belief) -> Memory:
-        ready = program(belief, self.bonus)
-        return Memory(ready.posterior, ready.numbers, ready.c, 0.0, np.zeros_like(ready.c), ready.work)
+        ready = program(belief, self.bonus, tied=True)
+        policy = np.zeros((belief.actions, belief.states))
+        return Memory(ready.posterior, ready.numbers, ready.c, 0.0, policy, ready.work)
 
     def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
         if BONUSES[self.bonus].fill is None:

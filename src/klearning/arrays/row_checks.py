@@ -3,7 +3,7 @@
 import numpy as np
 
 from klearning.arrays.checks import TOLERANCE
-from klearning.arrays.rows import Rows
+from klearning.arrays.rows import Rows, places
 from klearning.arrays.types import Flags, Floats, Ints
 
 
@@ -28,7 +28,7 @@ def check_rows(field: str, rows: Rows, shape: tuple[int, int], low: Ints, high: 
     within = (rows.start >= 0) & (rows.room >= 1) & (rows.room <= rows.used - rows.start)
     _refuse(field, "is not within the pool", ~within)
     _refuse(field, "has more entries than room", (rows.length < 0) | (rows.length > rows.room))
-    entry, row = entries(rows)
+    entry, row = places(rows)
     state = row % shape[1]
     successor, weight = rows.succ[entry], rows.weight[entry]
     outside = (successor < low[state]) | (successor >= high[state])
@@ -62,17 +62,9 @@ def check_probabilities(field: str, rows: Rows, least: Floats) -> None:
         raise ValueError(f"{field} of state {s}, action {a} sum to {total[a, s]:.10g}: probabilities must sum to one")
 
 
-def entries(rows: Rows) -> tuple[Ints, Ints]:
-    """The place in the pool of every entry, and the number of its row, counted through actions and states."""
-    length = rows.length.ravel()
-    first = np.cumsum(length) - length
-    entry = np.repeat(rows.start.ravel() - first, length) + np.arange(int(length.sum()))
-    return entry, np.repeat(np.arange(length.size), length)
-
-
 def row_totals(rows: Rows) -> Floats:
-    """The total weight of every row, (A, S), as `rows.row_sums`, all at once."""
-    entry, row = entries(rows)
+    """The total weight of every row, (A, S), each added up in its order."""
+    entry, row = places(rows)
     total: Floats = np.bincount(row, rows.weight[entry], rows.start.size).astype(np.float64)
     return total.reshape(rows.start.shape)
 
@@ -85,7 +77,7 @@ def same_entries(x: Rows, y: Rows) -> bool:
 
 def _in_order(rows: Rows) -> tuple[Ints, Floats]:
     """All entries that have weight, by row and successor."""
-    entry, row = entries(rows)
+    entry, row = places(rows)
     entry, row = entry[rows.weight[entry] > 0.0], row[rows.weight[entry] > 0.0]
     order = np.lexsort((rows.succ[entry], row))
     return np.stack([row[order], rows.succ[entry[order]]]), rows.weight[entry[order]]

@@ -21,6 +21,8 @@ from klearning.arrays.compiled import kernel
 from klearning.arrays.trees import layer_and_state, marked
 from klearning.arrays.types import Floats, Ints
 
+BY_ONE = 8  # shorter arrays are added up by NumPy one number after the other, longer ones in several sums at a time
+
 
 @marked(grows=("succ", "weight"))
 class Rows(NamedTuple):
@@ -32,15 +34,24 @@ class Rows(NamedTuple):
     used: int
 
     def widen(self, fresh: "Rows", before: int, after: int) -> "Rows":
-        """These rows with layers of ``after`` states for ``before``: they keep their places, new ones come behind."""
-        start = fresh.start + self.used
-        length, room = np.zeros_like(fresh.length), fresh.room.copy()
+        """These rows with layers of ``after`` states for ``before``: they keep their places, new ones come behind.
+
+        The pool gains places for the new rows alone, and doubles where it is full, so that states that are met one by
+        one cost no more than all at once.
+        """
+        start, length, room = fresh.start.copy(), np.zeros_like(fresh.length), fresh.room.copy()
         for target, source in ((start, self.start), (length, self.length), (room, self.room)):
             layer_and_state(target, after)[..., :before] = layer_and_state(source, before)
-        renumbered = (self.succ // before) * after + self.succ % before
-        succ = np.concatenate([renumbered[: self.used], fresh.succ[: fresh.used]])
-        weight = np.concatenate([self.weight[: self.used], fresh.weight[: fresh.used]])
-        return Rows(start, length, room, succ, weight, self.used + fresh.used)
+        new = layer_and_state(room, after)[..., before:]
+        layer_and_state(start, after)[..., before:] = self.used + np.cumsum(new).reshape(new.shape) - new
+        used, succ, weight = self.used + int(new.sum()), self.succ, self.weight
+        if start.shape[-1] > after:  # else all layers share one table, and no state has another number
+            succ = (succ // before) * after + succ % before
+        if used > succ.size:
+            more = max(used, 2 * succ.size) - succ.size
+            succ = np.concatenate([succ, np.zeros(more, np.int64)])
+            weight = np.concatenate([weight, np.zeros(more)])
+        return Rows(start, length, room, succ, weight, used)
 
 
 def rows_with_room(room: Ints) -> Rows:
@@ -118,9 +129,21 @@ def checked_blocks(field: str, blocks: Any, steps: list[Step], actions: int, che
 
 
 def row_sums(rows: Rows) -> Floats:
-    """The total weight of every row, (A, S)."""
-    sums = [rows.weight[i : i + n].sum() for i, n in zip(rows.start.ravel(), rows.length.ravel(), strict=True)]
-    return np.array(sums, np.float64).reshape(rows.start.shape)
+    """The total weight of every row, (A, S), to the last bit what NumPy's sum of that row alone is."""
+    entry, row = places(rows)
+    total: Floats = np.bincount(row, rows.weight[entry], rows.start.size).astype(np.float64)
+    start, length = rows.start.ravel(), rows.length.ravel()
+    for k in np.flatnonzero(length >= BY_ONE):
+        total[k] = rows.weight[start[k] : start[k] + length[k]].sum()
+    return total.reshape(rows.start.shape)
+
+
+def places(rows: Rows) -> tuple[Ints, Ints]:
+    """The place in the pool of every entry, and the number of its row, counted through actions and states."""
+    length = rows.length.ravel()
+    first = np.cumsum(length) - length
+    entry = np.repeat(rows.start.ravel() - first, length) + np.arange(int(length.sum()))
+    return entry, np.repeat(np.arange(length.size), length)
 
 
 def copy_rows(rows: Rows) -> Rows:

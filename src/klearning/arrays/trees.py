@@ -5,6 +5,7 @@ Nothing here knows an agent. What is special about a field its record says itsel
     @marked(offsets=("layers",))      these arrays say where layers begin, so a wider memory has its own
     @marked(grows=("succ",))          these arrays have whatever length they have grown to
     @marked(since=("kind",))          these came later: files of before have none, and get what a fresh memory has
+    @marked(tied=("c",))              these are held once for all layers, where files of before may have every layer's
     @marked(scratch=True)             the whole record is room to work in: never kept, never widened
     def widen(self, fresh, before, after)      the record widens itself
 
@@ -14,7 +15,7 @@ Any other array that a wider memory has larger is a table: its last axis is the 
 (or one layer, where all share a table). One that it has of the same size holds nothing per state, and is kept.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,7 +26,7 @@ from klearning.arrays.types import Arrays
 
 ROOT = "memory"
 NUMBERS = "biufc"  # kinds of dtype
-MARKS = ("offsets", "grows", "since", "fixed", "counts", "finite", "chances")
+MARKS = ("offsets", "grows", "since", "tied", "fixed", "counts", "finite", "chances")
 
 Record = TypeVar("Record", bound=type)
 
@@ -87,7 +88,7 @@ def put_together_by_name(template: Any, arrays: Arrays) -> Any:
     return _put(template, arrays, ROOT, {})
 
 
-def _put(template: Any, arrays: Arrays, name: str, shared: dict[int, Any], grows: bool = False) -> Any:
+def _put(template: Any, arrays: Arrays, name: str, shared: dict[int, Any], form: Sequence[str] = ()) -> Any:
     if mark_of(template, "SCRATCH", False):
         return _sharing(template, shared)
     if isinstance(template, tuple):
@@ -95,8 +96,8 @@ def _put(template: Any, arrays: Arrays, name: str, shared: dict[int, Any], grows
         for field, part in fields_of(template):
             inner = f"{name}.{field}"
             late = field in mark_of(template, "SINCE") and not _holds(arrays, inner)
-            grown = field in mark_of(template, "GROWS")
-            parts.append(_sharing(part, shared) if late else _put(part, arrays, inner, shared, grown))
+            form = [mark for mark in ("GROWS", "TIED") if field in mark_of(template, mark)]
+            parts.append(_sharing(part, shared) if late else _put(part, arrays, inner, shared, form))
         return _of_form(template, parts)
     leaf = arrays[name]
     if not isinstance(template, np.ndarray):
@@ -105,7 +106,9 @@ def _put(template: Any, arrays: Arrays, name: str, shared: dict[int, Any], grows
         return type(template)(leaf.item())
     if leaf.dtype != template.dtype or leaf.ndim != template.ndim:
         raise ValueError(f"{name} has another type, {leaf.dtype} {leaf.shape}, than {template.dtype} {template.shape}")
-    if leaf.shape != template.shape and not grows:
+    if "TIED" in form and leaf.shape[-1] > template.shape[-1]:
+        leaf = leaf[..., : template.shape[-1]]  # the first layer's
+    if leaf.shape != template.shape and "GROWS" not in form:
         raise ValueError(f"{name} has shape {leaf.shape}, not {template.shape}")
     return shared.setdefault(id(template), np.ascontiguousarray(leaf))
 

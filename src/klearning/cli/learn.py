@@ -39,6 +39,7 @@ EXAMPLES = (
 LATE = 100  # episodes, at the end, whose mean return is told apart
 SEED = "{seed}"  # in the name of a file
 SECONDS = 30.0  # between two times that a learner is saved
+TIMES = 20.0  # as long as the last one took, at least: large learners take long
 
 Callback = Callable[[Any], Any]
 
@@ -65,6 +66,10 @@ Callback = Callable[[Any], Any]
 @click.option("--quantiles", is_flag=True, help="bins that random play fills evenly, not equal ones; they need no ends")
 @click.option("--horizon", type=int, help="most steps of an episode; default: the environment's time limit")
 @click.option(
+    "--replan-every", type=int, default=1, show_default=True, metavar="EPISODES",
+    help="plan for every so many episodes, where planning takes long; each is learnt from",
+)  # fmt: skip
+@click.option(
     "--save", type=click.Path(path_type=Path, dir_okay=False),
     help="write the learner here, for --resume and kl.load: now and then, at the end and on Ctrl-C",
 )  # fmt: skip
@@ -89,6 +94,7 @@ def learn(
     episodes: int,
     seed: int,
     horizon: int | None,
+    replan_every: int,
     save: Path | None,
     resume: Path | None,
     csv_path: Path | None,
@@ -104,7 +110,7 @@ def learn(
     Both may be your own: file.py:Name, or module:Name; an environment's class, or a function that makes one.
 
     The prior is stationary, because the rules of a simulator seldom change with the step; -p stationary=no learns
-    each step apart. With --resume the agent, its prior, horizon and seed are those of the file.
+    each step apart. With --resume the agent, its prior, horizon, seed and --replan-every are those of the file.
     """
     from klearning.environments import learn as training
 
@@ -123,9 +129,11 @@ def learn(
             mine = files.of(number)
             env = binned(make_environment(environment, env_options), bins, quantiles, horizon)
             if mine.resume is None or (len(numbers) > 1 and not mine.resume.exists()):
-                learner: Any = training.actor_for(chosen, env, seed=number, horizon=horizon, prior=prior)
+                every = given(context, replan_every=replan_every)  # not every actor plans
+                learner: Any = training.actor_for(chosen, env, seed=number, horizon=horizon, prior=prior, **every)
             else:
-                learner = resumed(mine.resume, given(context, agent=chosen, prior=prior, seed=number, horizon=horizon))
+                settings = {"agent": chosen, "prior": prior, "seed": number, "horizon": horizon}
+                learner = resumed(mine.resume, given(context, **settings, replan_every=replan_every))
             learners.append(learner)
             play(learner, env, episodes, mine, evaluate_every, quiet=as_json, advance=advance)
     if len(numbers) > 1:
@@ -294,13 +302,15 @@ def saved(learner: Any, path: Path | None) -> Iterator[list[Callback]]:
         yield []
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    last = time.monotonic()
+    last, pause = time.monotonic(), SECONDS
 
     def save_at_times(report: Any) -> None:
-        nonlocal last
-        if time.monotonic() - last > SECONDS:
+        nonlocal last, pause
+        start = time.monotonic()
+        if start - last > pause:
             learner.save(path)
             last = time.monotonic()
+            pause = max(SECONDS, TIMES * (last - start))
 
     try:
         yield [save_at_times]

@@ -46,6 +46,7 @@ def learn(
     horizon: int | None = None,
     prior: Prior | None = None,
     discover: bool = True,
+    replan_every: int | None = None,
     callbacks: Sequence[Callback] = (),
     evaluate_every: int = 0,
 ) -> Any:
@@ -54,8 +55,9 @@ def learn(
     ``env`` may be a vector of environments, `gymnasium.make_vec` or `SyncVectorEnv`: their episodes run side by side,
     each with the plan that it began with, and are learnt from one by one, as they end.
 
-    ``horizon`` is the most steps of an episode, by default that of the environment's time limit; ``prior`` and
-    ``discover`` are those of `Learner`. Give a learner in place of the agent to go on with it: ``episodes`` more.
+    ``horizon`` is the most steps of an episode, by default that of the environment's time limit; ``prior``,
+    ``discover`` and ``replan_every`` are those of `Learner`. Give a learner in place of the agent to go on with it:
+    ``episodes`` more.
 
     Episode t resets the environment with a seed made of ``seed`` (by default 0, or the learner's) and t, so that what
     happens does not depend on where learning was interrupted: the episode under way is given up, and played again by
@@ -67,7 +69,7 @@ def learn(
     policy is evaluated exactly for them.
     """
     count, every = checks.whole("episodes", episodes), checks.whole("evaluate_every", evaluate_every, 0)
-    actor = actor_for(agent, env, seed=seed, horizon=horizon, prior=prior, discover=discover)
+    actor = actor_for(agent, env, seed=seed, horizon=horizon, prior=prior, discover=discover, replan_every=replan_every)
     root = actor.seed if seed is None else checks.whole("seed", seed, 0)
     model = _model(actor, env) if every else None
     watchers = [guarded(callback) for callback in callbacks]
@@ -115,22 +117,26 @@ def actor_for(
     horizon: int | None = None,
     prior: Prior | None = None,
     discover: bool = True,
+    replan_every: int | None = None,
 ) -> Actor:
     """What is given, where it is an actor; else what the agent's method ``actor`` makes, or a `Learner`."""
     _check_environment(env)
     spaces = single_spaces(env)
     if isinstance(agent, Actor):
-        if horizon is not None or prior is not None:
-            raise ValueError("horizon and prior belong to the learner: give them only with an agent")
+        if any(setting is not None for setting in (horizon, prior, replan_every)):
+            raise ValueError("horizon, prior and replan_every belong to the learner: give them only with an agent")
         agent.check_spaces(*spaces)
         if agent.under_way:
             raise ValueError("an episode is under way: finish it, or call learner.end_episode() or abandon_episode()")
         return agent
     steps, number = single_horizon(env, horizon), 0 if seed is None else seed
     if hasattr(agent, "actor") and not isinstance(agent, type):
+        if replan_every is not None:
+            raise ValueError(f"replan_every={replan_every}: agent={agent!r} has no plans of ours, leave it out")
         own: Actor = agent.actor(*spaces, steps, prior=prior, seed=number)
         return own
-    return Learner(agent, *spaces, steps, prior=prior, seed=number, discover=discover)
+    every = 1 if replan_every is None else replan_every
+    return Learner(agent, *spaces, steps, prior=prior, seed=number, discover=discover, replan_every=every)
 
 
 def _check_environment(env: Any) -> None:

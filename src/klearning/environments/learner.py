@@ -25,7 +25,7 @@ from klearning.arrays import checks
 from klearning.arrays.cards import digits, html_card
 from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.interrupts import uninterrupted
-from klearning.arrays.trees import widen
+from klearning.arrays.trees import layer_and_state, widen
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode
@@ -66,6 +66,9 @@ class Learner:
     The ``prior`` is stationary unless one says otherwise: what is seen at one step is known of all. Observations are
     numbered as they come, so that how many there are need not be known, and none that never comes costs anything;
     without ``discover`` all points of the space are there from the beginning.
+
+    Each episode is learnt from at once. It is planned for only every ``replan_every`` episodes, where planning takes
+    long: those between follow the last plan, in which all states that were new to it are one.
     """
 
     def __init__(
@@ -78,11 +81,13 @@ class Learner:
         prior: Prior | None = None,
         seed: int = 0,
         discover: bool = True,
+        replan_every: int = 1,
     ) -> None:
         check_methods(agent, LEARNS)
         if not isinstance(prior, Prior | None):
             raise ValueError(f"prior={prior!r} is no Prior: give kl.Prior(reward=…, transitions=…, stationary=True)")
         self.agent, self.horizon, self.seed = agent, checks.whole("horizon", horizon), checks.whole("seed", seed, 0)
+        self.replan_every = checks.whole("replan_every", replan_every)
         self.prior = Prior(stationary=True) if prior is None else prior
         self.observations = Numbering("observation", observation_space, discover)
         self.actions = Numbering("action", action_space, discover=False)
@@ -99,7 +104,8 @@ class Learner:
         self.said = np.zeros(len(agent.diagnostics))
         self.starts = np.zeros(1 + (1 if self.observations.discovers else self.observations.count))
         announce_compilation()
-        self.memory: Any = self._fresh_memory()
+        self.memory: Any = self.agent.begin(self._belief())
+        self._fill_policy(0)
         self._new_episode()
 
     def _belief(self) -> Belief:
@@ -116,11 +122,10 @@ class Learner:
             raise ValueError(f"agent={self.agent!r} holds no belief: it learns values or policies directly")
         return replace(self._belief().after(posterior), initial=posterior.model.initial.copy())
 
-    def _fresh_memory(self) -> Any:
-        """The agent's, with an even policy wherever it has yet to plan one."""
-        memory = self.agent.begin(self._belief())
-        memory.policy[:, ~memory.policy.any(axis=0)] = 1.0 / self.actions.count
-        return memory
+    def _fill_policy(self, first: int) -> None:
+        """An even policy wherever the agent has yet to plan one, for the states of each layer from ``first`` on."""
+        policy = layer_and_state(self.memory.policy, len(self.starts))[..., first:]
+        policy[:, ~policy.any(axis=0)] = 1.0 / self.actions.count
 
     def _new_episode(self) -> None:
         self.step = 0
@@ -251,14 +256,15 @@ class Learner:
         return self.actions.point(a)
 
     def _begin(self, s: int, met: int) -> None:
-        """The first state of an episode is known: count it, and plan."""
+        """The first state of an episode is known: count it, and plan if it is time to."""
         states = [stream.bit_generator.state for stream in self.streams[:3]]
         self._before = self.memory, states, met, self.starts.copy()
         self.starts[s] += 1.0
         self._set_starts()
         self._states[0] = s
         self._uniforms = self.streams[0].random(self.horizon).tolist()
-        self.memory = self.agent.plan(self.memory, Streams(*self.streams[1:3]), self.episode, self.said)
+        if self.episode % self.replan_every == 0:
+            self.memory = self.agent.plan(self.memory, Streams(*self.streams[1:3]), self.episode, self.said)
 
     def _set_starts(self) -> None:
         """ρ is how often each state was the first so far."""
@@ -375,7 +381,12 @@ class Learner:
         if not self.observations.discovers or after <= before:
             return
         self.starts = np.concatenate([self.starts, np.zeros(after - before)])
-        self.memory = widen(self.memory, self._fresh_memory(), before, after)
+        self.memory = widen(self.memory, self.agent.begin(self._belief()), before, after)
+        if self.replan_every == 1:
+            self._fill_policy(before)
+        else:  # they may be met again before the next plan, and to the last one they are all the same
+            policy = layer_and_state(self.memory.policy, after)
+            policy[..., before:] = policy[..., before - 1 : before]
         self._set_starts()
 
     def predict(self, observation: Any, step: int = 0, how: str = "greedy", *, info: bool = False) -> Any:

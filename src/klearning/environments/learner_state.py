@@ -52,6 +52,7 @@ def load(path: str | Path) -> Learner:
             prior=build_prior(settings["prior"], beside=arrays),
             seed=settings["seed"],
             discover=settings["discover"],
+            replan_every=settings.get("replan_every", 1),  # files of before have none
         )
         restore(learner, settings, arrays)
     except NotRegistered as error:
@@ -71,6 +72,7 @@ def settings_of(learner: Learner, beside: Arrays) -> dict[str, Any]:
         "action_space": space_data(learner.actions.space),
         "discover": learner.observations.discovers,
         "horizon": learner.horizon,
+        "replan_every": learner.replan_every,
         "seed": learner.seed,
         "prior": prior_data(learner.prior, beside),
         "episode": learner.episode,

@@ -5,7 +5,7 @@ few whole numbers, each below a known size. Points are numbered as they come, or
 many.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from operator import index
 from typing import Any
@@ -43,6 +43,10 @@ class Numbering:
             self.number = self._number_met if discover else self._number_discrete
 
     number: Callable[[Any], int]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For those who send learners to other processes: how points are read is found out again there."""
+        return _remembering, (self.field, self.space, self.discovers, [*self.known])
 
     def _number_met(self, point: Any) -> int:
         try:
@@ -101,7 +105,7 @@ class Numbering:
             self.known.popitem()
             self.count -= 1
 
-    def remember(self, keys: list[list[int]]) -> None:
+    def remember(self, keys: Sequence[Sequence[int]]) -> None:
         """Number these points, in their order: the first that were met."""
         if self.discovers:
             self.known = {tuple(key): i for i, key in enumerate(keys)}
@@ -127,6 +131,12 @@ class Numbering:
             key.append(number % size)
             number //= size
         return self._write(key[::-1])
+
+
+def _remembering(field: str, space: spaces.Space[Any], discover: bool, keys: list[Key]) -> Numbering:
+    numbering = Numbering(field, space, discover)
+    numbering.remember(keys)
+    return numbering
 
 
 Reader = Callable[[Any], list[int]]

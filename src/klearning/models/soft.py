@@ -8,9 +8,10 @@ from klearning.arrays.compiled import index, kernel
 from klearning.arrays.elementary import exp_negative, log1p_unit
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
-from klearning.models.sweeps import Model, at_start
+from klearning.models.sweeps import Model, at_start, first_column
 
 LANES = 8  # states are folded this many at a time: layers begin at multiples of it
+BLOCK = 512  # states whose actions are gone through A²/2 times while they are in the cache
 
 
 @marked(scratch=True)
@@ -90,7 +91,8 @@ def backup(
     """
     low, row = index(model.layers[l]), index(model.table[l])
     high = row + index(model.layers[l + 1]) - low
-    here, bonus = index(at) - row, low - row  # from a row of the tables to a place in K, and to one in c
+    # from a row of the tables to a place in K, and to one in c
+    here, bonus = index(at) - row, index(first_column(model, c, l)) - row
     below = index(W.at[l + 1] - model.table[l + 1])  # from a successor's number to its place
     inside = index(l + 2 < model.layers.size)  # nothing follows the last layer
     start, length, succ, weight = model.rows.start[a], model.rows.length[a], model.rows.succ, model.rows.weight
@@ -167,6 +169,10 @@ def boltzmann(layers: Ints, W: Soft, policy: Floats) -> None:
     policy[0] = 1.0
     for a in range(1, policy.shape[0]):
         without_padding(layers, W.at, W.share[a], policy[a])
-        for b in range(a):
-            for s in range(policy.shape[1]):
-                policy[b, s] *= 1.0 - policy[a, s]
+    for low in range(0, policy.shape[1], BLOCK):
+        for a in range(1, policy.shape[0]):
+            later = policy[a][low : low + BLOCK]
+            for b in range(a):
+                mine = policy[b][low : low + BLOCK]
+                for s in range(index(later.size)):
+                    mine[s] *= 1.0 - later[s]

@@ -19,7 +19,7 @@ from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode, Posterior
-from klearning.models.sweeps import shared
+from klearning.models.sweeps import Model, shared
 
 
 @marked(fixed=("version", "spread"))
@@ -120,11 +120,17 @@ def half_variance(bonus: BonusNumbers, p: Posterior, l: int, a: int, s: int) -> 
     return 0.5 * (p.variance[a, s] + bonus.spread[l] / (4.0 * (p.total + p.moves[a, s] + 1.0)))
 
 
+@kernel(inline=True)
+def layers_of(model: Model, c: Floats) -> int:
+    """How many layers c has columns for: all; or one, where it is the same for all and they share one table."""
+    return model.layers.size - 1 if c.shape[1] == model.layers[-1] else 1
+
+
 @kernel
 def fill(bonus: BonusNumbers, p: Posterior, c: Floats) -> None:
     """c everywhere."""
     layers, table = p.model.layers, p.model.table
-    for l in range(layers.size - 1):
+    for l in range(layers_of(p.model, c)):
         for a in range(c.shape[0]):
             for s in range(layers[l], layers[l + 1]):
                 c[a, s] = half_variance(bonus, p, l, a, s - layers[l] + table[l])
@@ -136,7 +142,7 @@ def refresh(bonus: BonusNumbers, p: Posterior, episode: Episode, c: Floats) -> N
     layers, table = p.model.layers, p.model.table
     for l in range(episode.actions.size):
         a, i = episode.actions[l], episode.states[l] - layers[l]
-        first, last = (0, layers.size - 1) if shared(p.model) else (l, l + 1)
+        first, last = (0, layers_of(p.model, c)) if shared(p.model) else (l, l + 1)
         for other in range(first, last):
             c[a, layers[other] + i] = half_variance(bonus, p, other, a, table[other] + i)
 
@@ -148,7 +154,7 @@ def largest_numerator(bonus: BonusNumbers, p: Posterior, c: Floats) -> float:
         horizon = p.model.layers.size - 1
         return p.prior.noise + horizon * horizon
     largest, layers, table = 0.0, p.model.layers, p.model.table
-    for l in range(layers.size - 1):
+    for l in range(layers_of(p.model, c)):
         for a in range(c.shape[0]):
             for s in range(layers[l], layers[l + 1]):
                 if c[a, s] > 0.0:

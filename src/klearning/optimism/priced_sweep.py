@@ -16,7 +16,7 @@ from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Posterior
 from klearning.models.soft import Soft, boltzmann, fold, soft_arrays, without_padding
-from klearning.models.sweeps import Model, at_start, hard_sweep
+from klearning.models.sweeps import Model, at_start, first_column, hard_sweep
 from klearning.optimism.price import Part, all_unseen, mix, several_seen, tilt_layer
 from klearning.optimism.temperature import (
     MOST_SWEEPS,
@@ -54,7 +54,7 @@ def priced_backup(
     K: Floats, H: Floats, C: Floats, D: Floats, at: int,
 ) -> None:  # fmt: skip
     """One action's K and its parts for the states of layer l, as `soft.backup`, with φ for P̄V."""
-    rows, low = model.rows, model.layers[l]
+    rows, low, bonus = model.rows, model.layers[l], first_column(model, c, l)
     last, below = l + 2 == model.layers.size, W.at[l + 1] - model.table[l + 1]
     once, thrice = 1.0 / tau, 2.0 / (tau * tau * tau)
     unvisited = Part(0.0, 0.0, 0.0, 0.0) if last or u.mass == 0.0 else all_unseen(u, top, tau)
@@ -71,7 +71,7 @@ def priced_backup(
                 phi = unvisited
             elif u.mass > 0.0:  # else the prior's mass is in the rows, on a support
                 phi = mix(u, phi, u.moves[a, row], top, tau)
-        c_s = c[a, low + i]
+        c_s = c[a, bonus + i]
         K[at + i] = model.reward[a, row] + c_s * once + phi.V
         H[at + i] = phi.H
         C[at + i] = c_s + phi.C

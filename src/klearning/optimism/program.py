@@ -52,12 +52,14 @@ class Program:
         return is_proved(self.belief, self.bonus.prices, self.posterior, self.c)
 
 
-def program(belief: Belief, bonus: str) -> Program:
+def program(belief: Belief, bonus: str, tied: bool = False) -> Program:
+    """``tied``: let c be one table, as rewards are, where layers share one and the bonus is the same in all of them."""
     if not isinstance(belief, Belief):
         raise ValueError(f"belief={belief!r} is no Belief: give one, for example Belief.before(prior, world)")
     chosen = bonus_named(bonus)
     numbers, p = chosen.numbers(belief), belief.posterior()
-    c = np.zeros((belief.actions, belief.states))
+    same = tied and chosen.fill is None and not numbers.spread.any()
+    c = np.zeros(belief.visits.shape if same else (belief.actions, belief.states))
     (chosen.fill or fill)(numbers, p, c)
     priced = chosen.prices and belief.transitions.learns
     work = priced_arrays(belief, p) if priced else soft_arrays(belief.layers, belief.actions)

@@ -54,10 +54,9 @@ def fixed(temperature: float) -> float:
 @kernel
 def scheduled(bonus: BonusNumbers, p: Posterior, c: Floats, t: int) -> float:
     """e-betat; infinite where there is only one action."""
-    actions, states = c.shape
+    actions, states, horizon = c.shape[0], p.model.layers[-1], p.model.layers.size - 1
     if actions == 1:
         return np.inf
-    horizon = p.model.layers.size - 1
     B = largest_numerator(bonus, p, c)
     return np.sqrt(B * states * actions * (1.0 + np.log(t)) / (4.0 * horizon * t * np.log(actions)))
 
@@ -124,8 +123,8 @@ def at_optimum(model: Model, c: Floats, warm: float, tolerance: float, policy: F
 @kernel
 def first_guess(model: Model, c: Floats) -> float:
     """τ = √(C_u / (L log A)), C_u collected by the uniform policy; zero where nothing is uncertain."""
-    actions, states = c.shape
-    uniform = np.full(c.shape, 1.0 / actions)
+    actions, states = c.shape[0], model.layers[-1]
+    uniform = np.full((actions, states), 1.0 / actions)
     C_u = policy_sweep(model, c, uniform, np.empty(states), np.empty(states))
     return np.sqrt(C_u / ((model.layers.size - 1) * np.log(actions)))
 
