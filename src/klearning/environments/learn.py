@@ -9,6 +9,7 @@ from klearning.arrays import checks
 from klearning.beliefs.belief import Prior
 from klearning.environments.actor import Actor, tabulated
 from klearning.environments.callbacks import Callback, EpisodeReport, guarded
+from klearning.environments.horizons import compare_with_limit, effective_horizon
 from klearning.environments.learner import Learner
 from klearning.environments.numbering import Numbering
 from klearning.models.mdp import MDP, optimal_value
@@ -45,24 +46,32 @@ def learn(
     horizon: int | None = None,
     prior: Prior | None = None,
     discover: bool = True,
+    discount: float = 1.0,
+    continuing: bool = False,
+    forget: float = 1.0,
     callbacks: Sequence[Callback] = (),
     evaluate_every: int = 0,
 ) -> Any:
     """Let an agent learn in an environment; returns the `Learner`, with ``returns`` and ``predict``.
 
-    ``horizon`` is the most steps of an episode, by default that of the environment's time limit; ``prior`` and
-    ``discover`` are those of `Learner`. Give a learner in place of the agent to go on with it: ``episodes`` more.
+    ``horizon`` is the most steps of an episode, by default that of the environment's time limit, or as long as a
+    ``discount`` lets it matter; ``prior``, ``discover``, ``discount``, ``continuing`` and ``forget`` are those of
+    `Learner`. Give a learner in place of the agent to go on with it: ``episodes`` more.
+
+    Actions that ``info["action_mask"]`` of the environment does not allow are never taken. A ``continuing`` task is
+    reset only where the environment says that it has ended: an episode is a window of ``horizon`` steps.
 
     Episode t resets the environment with a seed made of ``seed`` (by default 0, or the learner's) and t, so that what
     happens does not depend on where learning was interrupted: the episode under way is given up, and played again by
-    the next call. Ctrl-C raises a KeyboardInterrupt that holds the learner, as its message says.
+    the next call (a continuing task begins anew with it). Ctrl-C raises a KeyboardInterrupt that holds the learner, as its message says.
 
     Callbacks are called after each episode. One that returns False, or raises StopIteration, stops learning; any other
     failure of one is a warning. Where the environment tells its transitions, every ``evaluate_every`` episodes the
     policy is evaluated exactly for them.
     """
     count, every = checks.whole("episodes", episodes), checks.whole("evaluate_every", evaluate_every, 0)
-    actor = actor_for(agent, env, seed=seed, horizon=horizon, prior=prior, discover=discover)
+    task = {"discount": discount, "continuing": continuing, "forget": forget}
+    actor = actor_for(agent, env, seed=seed, horizon=horizon, prior=prior, discover=discover, **task)
     root = actor.seed if seed is None else checks.whole("seed", seed, 0)
     model = _model(actor, env) if every else None
     watchers = [guarded(callback) for callback in callbacks]
@@ -86,14 +95,18 @@ def _play_episodes(
     watchers: Sequence[Callable[[EpisodeReport], bool]],
 ) -> None:
     """Episode by episode, until all are played or a watcher answers no."""
+    here: Moment | None = None
     for _ in range(count):
         due = every > 0 and actor.episode % every == 0
-        terminated, value = _play(actor, env, seed, model if due else None)
-        steps = actor.step
+        here, value = _play(actor, env, seed, model if due else None, here)
+        steps, terminated = actor.step, here.terminated
+        if here.terminated or here.truncated or not getattr(actor, "continuing", False):
+            here = None
         actor.end_episode()
         if watchers:
             numbers = (value, model.optimum - value) if model is not None and value is not None else (None, None)
-            report = EpisodeReport(actor.episode, actor.returns[-1], steps, terminated, actor.diagnostics, *numbers)
+            collected, plan = actor.returns[-1], actor.diagnostics
+            report = EpisodeReport(actor.episode, collected, steps, terminated, plan, *numbers, learner=actor)
             answers = [watch(report) for watch in watchers]
             if not all(answers):
                 return
@@ -107,22 +120,42 @@ def actor_for(
     horizon: int | None = None,
     prior: Prior | None = None,
     discover: bool = True,
+    discount: float = 1.0,
+    continuing: bool = False,
+    forget: float = 1.0,
 ) -> Actor:
     """What is given, where it is an actor; else what the agent's method ``actor`` makes, or a `Learner`."""
     _check_environment(env)
     spaces = env.observation_space, env.action_space
+    plain = (discount, continuing, forget) == (1.0, False, 1.0)
     if isinstance(agent, Actor):
-        if horizon is not None or prior is not None:
-            raise ValueError("horizon and prior belong to the learner: give them only with an agent")
+        if horizon is not None or prior is not None or not plain:
+            raise ValueError(
+                "horizon, prior, discount, continuing and forget belong to the learner: give them only with an agent"
+            )
         agent.check_spaces(*spaces)
         if agent.under_way:
             raise ValueError("an episode is under way: finish it, or call learner.end_episode() or abandon_episode()")
+        if agent.episode == 0:
+            compare_with_limit(env, agent.horizon, *_endless(agent))
         return agent
-    steps, number = read_horizon(env, horizon), 0 if seed is None else seed
+    number = 0 if seed is None else seed
     if hasattr(agent, "actor") and not isinstance(agent, type):
-        own: Actor = agent.actor(*spaces, steps, prior=prior, seed=number)
+        if not plain:
+            raise ValueError(f"discount, continuing and forget are none of {agent!r}'s settings: leave them out")
+        own: Actor = agent.actor(*spaces, read_horizon(env, horizon), prior=prior, seed=number)
         return own
-    return Learner(agent, *spaces, steps, prior=prior, seed=number, discover=discover)
+    checks.number("discount", discount, 0.0, 1.0, above=True)
+    steps = effective_horizon(discount) if horizon is None and discount < 1.0 else read_horizon(env, horizon)
+    task = {"discount": discount, "continuing": continuing, "forget": forget}
+    learner = Learner(agent, *spaces, steps, prior=prior, seed=number, discover=discover, **task)  # type: ignore[arg-type]
+    compare_with_limit(env, steps, *_endless(learner))
+    return learner
+
+
+def _endless(actor: Actor) -> tuple[bool, bool]:
+    """Whether an actor discounts what is to come, and whether its task goes on for ever."""
+    return getattr(actor, "discount", 1.0) < 1.0, getattr(actor, "continuing", False)
 
 
 def _check_environment(env: Any) -> None:
@@ -140,21 +173,37 @@ def _check_environment(env: Any) -> None:
             )
 
 
-def _play(actor: Actor, env: gymnasium.Env[Any, Any], seed: int, model: Exact | None) -> tuple[bool, float | None]:
-    """One episode: whether it terminated, and the exact value of its policy where a model is given."""
-    value, terminated = None, False
-    observation, _ = env.reset(seed=whole_number(seed, "environment", number=actor.episode))
+class Moment(NamedTuple):
+    """What an environment said last."""
+
+    observation: Any
+    info: Any
+    terminated: bool = False
+    truncated: bool = False
+
+
+def _play(
+    actor: Actor, env: gymnasium.Env[Any, Any], seed: int, model: Exact | None, here: Moment | None
+) -> tuple[Moment, float | None]:
+    """One episode, from a reset or from here: its last moment, and its policy's exact value where a model is given."""
+    value = None
+    if here is None:
+        here = Moment(*env.reset(seed=whole_number(seed, "environment", number=actor.episode)))
     while not actor.over:
-        action = actor.act(observation)
+        mask = here.info.get("action_mask") if isinstance(here.info, dict) else None
+        action = actor.act(here.observation) if mask is None else actor.act(here.observation, action_mask=mask)
         if model is not None and value is None:
             value = model.mdp.value(tabulated(actor, model.mdp, model.observations))
-        observation, reward, terminated, truncated, _ = env.step(action)
+        observation, reward, terminated, truncated, info = env.step(action)
         actor.observe(reward, observation, terminated, truncated)  # type: ignore[arg-type]
-    return bool(terminated), value
+        here = Moment(observation, info, bool(terminated), bool(truncated))
+    return here, value
 
 
 def _model(actor: Actor, env: gymnasium.Env[Any, Any]) -> Exact:
     if not hasattr(env.unwrapped, "P"):
         raise ValueError(f"evaluate_every needs a model and {env} tells none: leave it at 0")
+    if any(_endless(actor)):
+        raise ValueError("evaluate_every values whole episodes: leave it at 0 with a discount or in a continuing task")
     mdp = MDP.from_gymnasium(env, horizon=actor.horizon)
     return Exact(mdp, optimal_value(mdp), Numbering("observation", env.observation_space, False).all_points())
