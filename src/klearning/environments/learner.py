@@ -387,11 +387,12 @@ class Learner:
         l = self._layer(checks.whole("step", step, 0))
         if l >= self.horizon:
             raise ValueError(f"step={step} is not below the horizon of {self.horizon}: give a smaller one")
-        s = self._column(observation)
-        allowed = self.masks.at(s) if self.observations.knows(observation) else None
+        allowed = None
         if action_mask is not None:
             allowed = self.masks.read(action_mask, observation)
-        column = l * len(self.starts) + s
+        elif self.observations.knows(observation):
+            allowed = self.masks.at(1 + self.observations.number(observation))
+        column = l * len(self.starts) + self._column(observation)
         if how == "soft":
             a = self._draw(column, allowed, self.streams[3].random())
         else:

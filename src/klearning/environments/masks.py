@@ -71,8 +71,8 @@ class Masks:
         self.news = {}
 
     def restrict(self, table: Floats, width: int) -> Floats:
-        """A policy, (A, states of all layers), with nothing but what is allowed, layers being so wide."""
-        masks = {s: allowed for s, allowed in (self.known | self.news).items() if s < width and not allowed.all()}
+        """A policy, (A, states of all layers), with nothing but what is known to be allowed, layers being so wide."""
+        masks = {s: allowed for s, allowed in self.known.items() if not allowed.all()}
         if masks:
             table = table.copy()
             for s, allowed in masks.items():
