@@ -64,7 +64,9 @@ def update(memory: Memory, settings: Settings, episode: Episode) -> None:
         memory.visits[a, s] += 1.0
         target = episode.rewards[l]
         if known:
-            target += memory.discount * settings.discount * Q[:, episode.states[l + 1] - layers[l + 1] + table[l + 1]].max()
+            target += (
+                memory.discount * settings.discount * Q[:, episode.states[l + 1] - layers[l + 1] + table[l + 1]].max()
+            )
         Q[a, s] += step_size(settings.step, L, memory.visits[a, s]) * (target - Q[a, s])
         for other in range(0 if tied else l, L if tied else l + 1):
             epsilon_greedy(Q, s, settings.epsilon, memory.policy, layers[other] + i)

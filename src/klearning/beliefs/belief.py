@@ -287,6 +287,10 @@ class Belief:
         reward = np.ascontiguousarray(np.concatenate(self.in_layers(table)).T)
         rows = rows_from_layers(self.layers, self.actions, self._in_steps(blocks))
         noise = self.prior.reward.world_noise()
+        if self.prior.reward.bounds is not None and (table <= FORBIDDEN).any():
+            raise ValueError(
+                "belief knows of actions that are not allowed, and an MDP of bounded rewards has none such"
+            )
         end = self.end if self.end >= 0 else None
         return MDP(self.layers, reward, rows, self.initial, noise, name="sample", end=end)
 

@@ -49,6 +49,7 @@ def learn(
     discount: float = 1.0,
     continuing: bool = False,
     forget: float = 1.0,
+    action_masks: bool = True,
     callbacks: Sequence[Callback] = (),
     evaluate_every: int = 0,
 ) -> Any:
@@ -58,7 +59,8 @@ def learn(
     ``discount`` lets it matter; ``prior``, ``discover``, ``discount``, ``continuing`` and ``forget`` are those of
     `Learner`. Give a learner in place of the agent to go on with it: ``episodes`` more.
 
-    Actions that ``info["action_mask"]`` of the environment does not allow are never taken. A ``continuing`` task is
+    Actions that ``info["action_mask"]`` of the environment does not allow are never taken (``action_masks=False``: it
+    is not looked at). A ``continuing`` task is
     reset only where the environment says that it has ended: an episode is a window of ``horizon`` steps.
 
     Episode t resets the environment with a seed made of ``seed`` (by default 0, or the learner's) and t, so that what
@@ -76,7 +78,7 @@ def learn(
     model = _model(actor, env) if every else None
     watchers = [guarded(callback) for callback in callbacks]
     try:  # around a call: Python 3.12 and 3.13 let an interrupt at the end of a loop's body pass the loop's own handler
-        _play_episodes(actor, env, count, root, model, every, watchers)
+        _play_episodes(actor, env, count, root, model, every, watchers, action_masks)
     except BaseException as error:
         actor.abandon_episode()  # where it has ended, nothing is left to abandon
         if isinstance(error, KeyboardInterrupt):
@@ -93,12 +95,13 @@ def _play_episodes(
     model: Exact | None,
     every: int,
     watchers: Sequence[Callable[[EpisodeReport], bool]],
+    masks: bool,
 ) -> None:
     """Episode by episode, until all are played or a watcher answers no."""
     here: Moment | None = None
     for _ in range(count):
         due = every > 0 and actor.episode % every == 0
-        here, value = _play(actor, env, seed, model if due else None, here)
+        here, value = _play(actor, env, seed, model if due else None, here, masks)
         steps, terminated = actor.step, here.terminated
         if here.terminated or here.truncated or not getattr(actor, "continuing", False):
             here = None
@@ -183,14 +186,14 @@ class Moment(NamedTuple):
 
 
 def _play(
-    actor: Actor, env: gymnasium.Env[Any, Any], seed: int, model: Exact | None, here: Moment | None
+    actor: Actor, env: gymnasium.Env[Any, Any], seed: int, model: Exact | None, here: Moment | None, masks: bool
 ) -> tuple[Moment, float | None]:
     """One episode, from a reset or from here: its last moment, and its policy's exact value where a model is given."""
     value = None
     if here is None:
         here = Moment(*env.reset(seed=whole_number(seed, "environment", number=actor.episode)))
     while not actor.over:
-        mask = here.info.get("action_mask") if isinstance(here.info, dict) else None
+        mask = here.info.get("action_mask") if masks and isinstance(here.info, dict) else None
         action = actor.act(here.observation) if mask is None else actor.act(here.observation, action_mask=mask)
         if model is not None and value is None:
             value = model.mdp.value(tabulated(actor, model.mdp, model.observations))

@@ -59,8 +59,8 @@ class Learner:
 
     Plans weigh what comes a step later by ``discount``; below 1 the ``horizon`` may be left out, and is as long as it
     matters. Where the task is ``continuing``, an episode is a window of ``horizon`` steps, and the next one begins where
-    it ended. After each episode all that was seen before counts ``forget`` times as much: a heuristic for simulators
-    that change, which remembers some 1/(1 − forget) episodes.
+    it ended. After each episode all that was ever seen counts ``forget`` times as much: a heuristic for simulators that
+    change, which remembers some 1/(1 − forget) episodes.
     """
 
     def __init__(
@@ -323,9 +323,9 @@ class Learner:
         seen = k + 1 if k < self.horizon or self.prior.stationary else k
         numbers = self._states[:seen] + np.arange(seen) * len(self.starts)
         episode = Episode(numbers, self._chosen[:k], self._rewards[:k])
+        self.memory = self.agent.update(self.memory, episode, self.episode)
         if self.forget < 1.0:
             self.memory = self.agent.forget(self.memory, self.forget)
-        self.memory = self.agent.update(self.memory, episode, self.episode)
         if self.masks.news:
             self._learn_masks()
         self.returns.append(float(self._rewards[:k].sum()))

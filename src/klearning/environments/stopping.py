@@ -37,7 +37,9 @@ class Certificate:
 
     def __str__(self) -> str:
         sure = "at most" if self.proved else "an estimated"
-        return f"greedy episodes lose {sure} {self.loss:.3g} on average (bound {self.bound:.4g}, value {self.value:.4g})"
+        return (
+            f"greedy episodes lose {sure} {self.loss:.3g} on average (bound {self.bound:.4g}, value {self.value:.4g})"
+        )
 
 
 def certify(learner: Learner, bonus: str | None = None) -> Certificate:
