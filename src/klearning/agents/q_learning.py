@@ -21,8 +21,7 @@ from klearning.arrays.trees import marked
 from klearning.arrays.types import Flags, Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode
-from klearning.beliefs.rewards import FORBIDDEN
-from klearning.models.sweeps import greedy
+from klearning.models.sweeps import FORBIDDEN, greedy
 from klearning.trials.agent import Agent, forbid_values
 from klearning.trials.task import Task, play
 

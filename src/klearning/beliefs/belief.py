@@ -21,12 +21,12 @@ from klearning.arrays.row_checks import check_pool, check_rows
 from klearning.arrays.rows import copy_rows, row_sums, rows_from_layers, rows_with_room
 from klearning.arrays.types import Floats, Ints, Layers
 from klearning.beliefs.posterior import Episode, Posterior, derive_all, learn, mean_rewards
-from klearning.beliefs.rewards import FORBIDDEN, Gaussian, MeanRewards, RewardFamily, RewardPrior, check_family
+from klearning.beliefs.rewards import Gaussian, MeanRewards, RewardFamily, RewardPrior, check_family
 from klearning.beliefs.sampling import draw_tables
 from klearning.beliefs.tables import Tables, tables_for
 from klearning.beliefs.transitions import Dirichlet, Known, Transitions
 from klearning.models.mdp import MDP
-from klearning.models.sweeps import Model, successor_range
+from klearning.models.sweeps import FORBIDDEN, Model, successor_range
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +79,8 @@ class Layered(Protocol):
 class Belief:
     """A prior and the statistics of all that was seen. Means and variances are derived, never stored.
 
-    An action that is not allowed is a pair with infinitely many visits and a reward sum of `FORBIDDEN`. Plans weigh what
-    comes a step later by ``discount``. If it ``forgets``, old episodes count for less: no posterior of anything.
+    An action that is not allowed is a pair with infinitely many visits and a reward sum of `FORBIDDEN`. Plans weigh
+    what comes a step later by ``discount``. If it ``forgets``, old episodes count for less: no posterior of anything.
     """
 
     prior: Prior

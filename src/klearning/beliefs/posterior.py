@@ -10,8 +10,8 @@ from klearning.arrays.rows import Rows, add_weight, enlarge
 from klearning.arrays.tree_checks import check_fixed, differs, refuse
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Flags, Floats, Ints
-from klearning.beliefs.rewards import FORBIDDEN, MeanRewards, RewardPrior, reward_posterior
-from klearning.models.sweeps import Model, row_of, shared
+from klearning.beliefs.rewards import MeanRewards, RewardPrior, reward_posterior
+from klearning.models.sweeps import FORBIDDEN, Model, row_of, shared
 
 NEGLIGIBLE = 1e-6  # a count that has faded to less is none
 

@@ -23,8 +23,8 @@ from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
 from klearning.beliefs.distributions import Rule, beta_cumulant, gauss_beta, gauss_normal, gaussian_cumulant
+from klearning.models.sweeps import FORBIDDEN
 
-FORBIDDEN = -1e80  # what an action pays that is not allowed: no plan makes up for it, and its square is a float
 FAR = 6.0  # a reward this many standard deviations from the mean of an unbounded prior is worth a warning
 
 

@@ -9,7 +9,7 @@ from klearning.arrays import checks
 from klearning.beliefs.belief import Prior
 from klearning.environments.actor import Actor, tabulated
 from klearning.environments.callbacks import Callback, EpisodeReport, guarded
-from klearning.environments.horizons import compare_with_limit, effective_horizon
+from klearning.environments.horizons import compare_with_limit
 from klearning.environments.learner import Learner
 from klearning.environments.numbering import Numbering
 from klearning.models.mdp import MDP, optimal_value
@@ -27,6 +27,14 @@ class Interrupted(KeyboardInterrupt):
             "or in a script: except KeyboardInterrupt as stop: learner = stop.learner"
         )
         self.learner = learner
+
+
+class Task(NamedTuple):
+    """What of a task its environment does not say: see `Learner`."""
+
+    discount: float = 1.0
+    continuing: bool = False
+    forget: float = 1.0
 
 
 class Exact(NamedTuple):
@@ -65,15 +73,16 @@ def learn(
 
     Episode t resets the environment with a seed made of ``seed`` (by default 0, or the learner's) and t, so that what
     happens does not depend on where learning was interrupted: the episode under way is given up, and played again by
-    the next call (a continuing task begins anew with it). Ctrl-C raises a KeyboardInterrupt that holds the learner, as its message says.
+    the next call (a continuing task begins anew with it). Ctrl-C raises a KeyboardInterrupt that holds the learner, as
+    its message says.
 
     Callbacks are called after each episode. One that returns False, or raises StopIteration, stops learning; any other
     failure of one is a warning. Where the environment tells its transitions, every ``evaluate_every`` episodes the
     policy is evaluated exactly for them.
     """
     count, every = checks.whole("episodes", episodes), checks.whole("evaluate_every", evaluate_every, 0)
-    task = {"discount": discount, "continuing": continuing, "forget": forget}
-    actor = actor_for(agent, env, seed=seed, horizon=horizon, prior=prior, discover=discover, **task)
+    task = Task(discount, continuing, forget)
+    actor = actor_for(agent, env, seed=seed, horizon=horizon, prior=prior, discover=discover, task=task)
     root = actor.seed if seed is None else checks.whole("seed", seed, 0)
     model = _model(actor, env) if every else None
     watchers = [guarded(callback) for callback in callbacks]
@@ -107,9 +116,9 @@ def _play_episodes(
             here = None
         actor.end_episode()
         if watchers:
-            numbers = (value, model.optimum - value) if model is not None and value is not None else (None, None)
+            regret = None if model is None or value is None else model.optimum - value
             collected, plan = actor.returns[-1], actor.diagnostics
-            report = EpisodeReport(actor.episode, collected, steps, terminated, plan, *numbers, learner=actor)
+            report = EpisodeReport(actor.episode, collected, steps, terminated, plan, value, regret, actor)
             answers = [watch(report) for watch in watchers]
             if not all(answers):
                 return
@@ -123,16 +132,13 @@ def actor_for(
     horizon: int | None = None,
     prior: Prior | None = None,
     discover: bool = True,
-    discount: float = 1.0,
-    continuing: bool = False,
-    forget: float = 1.0,
+    task: Task = Task(),  # noqa: B008
 ) -> Actor:
     """What is given, where it is an actor; else what the agent's method ``actor`` makes, or a `Learner`."""
     _check_environment(env)
     spaces = env.observation_space, env.action_space
-    plain = (discount, continuing, forget) == (1.0, False, 1.0)
     if isinstance(agent, Actor):
-        if horizon is not None or prior is not None or not plain:
+        if horizon is not None or prior is not None or task != Task():
             raise ValueError(
                 "horizon, prior, discount, continuing and forget belong to the learner: give them only with an agent"
             )
@@ -144,15 +150,14 @@ def actor_for(
         return agent
     number = 0 if seed is None else seed
     if hasattr(agent, "actor") and not isinstance(agent, type):
-        if not plain:
+        if task != Task():
             raise ValueError(f"discount, continuing and forget are none of {agent!r}'s settings: leave them out")
         own: Actor = agent.actor(*spaces, read_horizon(env, horizon), prior=prior, seed=number)
         return own
-    checks.number("discount", discount, 0.0, 1.0, above=True)
-    steps = effective_horizon(discount) if horizon is None and discount < 1.0 else read_horizon(env, horizon)
-    task = {"discount": discount, "continuing": continuing, "forget": forget}
-    learner = Learner(agent, *spaces, steps, prior=prior, seed=number, discover=discover, **task)  # type: ignore[arg-type]
-    compare_with_limit(env, steps, *_endless(learner))
+    discounts = checks.number("discount", task.discount, 0.0, 1.0, above=True) < 1.0
+    steps = None if horizon is None and discounts else read_horizon(env, horizon)
+    learner = Learner(agent, *spaces, steps, prior=prior, seed=number, discover=discover, **task._asdict())
+    compare_with_limit(env, learner.horizon, *_endless(learner))
     return learner
 
 

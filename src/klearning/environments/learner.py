@@ -58,9 +58,9 @@ class Learner:
     without ``discover`` all points of the space are there from the beginning.
 
     Plans weigh what comes a step later by ``discount``; below 1 the ``horizon`` may be left out, and is as long as it
-    matters. Where the task is ``continuing``, an episode is a window of ``horizon`` steps, and the next one begins where
-    it ended. After each episode all that was ever seen counts ``forget`` times as much: a heuristic for simulators that
-    change, which remembers some 1/(1 − forget) episodes.
+    matters. Where the task is ``continuing``, an episode is a window of ``horizon`` steps, and the next one begins
+    where it ended. After each episode all that was ever seen counts ``forget`` times as much: a heuristic for
+    simulators that change, which remembers some 1/(1 − forget) episodes.
     """
 
     def __init__(
@@ -335,9 +335,10 @@ class Learner:
     def _learn_masks(self) -> None:
         """Let plans know what is not allowed. What was done once, before there was a mask, had been allowed."""
         news, p = self.masks.news, self._posterior()
-        for s in news if p is not None else ():
-            visits = p.visits[:, s :: len(self.starts)]
-            news[s] = news[s] | ((visits > 0.0) & np.isfinite(visits)).any(axis=1)
+        if p is not None:
+            for s in news:
+                visits = p.visits[:, s :: len(self.starts)]
+                news[s] = news[s] | ((visits > 0.0) & np.isfinite(visits)).any(axis=1)
         self.memory = self._forbidding(self.memory, news)
         self.masks.settle()
 

@@ -1,8 +1,8 @@
 """Action masks: which actions a simulator allows in which states, as far as it has told.
 
-What is told of a state during an episode is news until the episode is learnt from. An action that was allowed in a state
-once is planned with for good, and taken only while it is allowed: a mask that changes depends on something that is not
-observed, and that is said once.
+What is told of a state during an episode is news until the episode is learnt from. An action that was allowed in a
+state once is planned with for good, and taken only while it is allowed: a mask that changes depends on something that
+is not observed, and that is said once.
 """
 
 import warnings
@@ -33,12 +33,14 @@ class Masks:
             flags = np.asarray(mask, np.float64)
         except (TypeError, ValueError):
             flags = np.zeros(0)
-        where = f"action_mask={mask!r} of observation={observation!r}"
-        if flags.shape != (self.count,) or not np.isin(flags, (0.0, 1.0)).all():
-            raise ValueError(f"{where} is no mask: give a 0 or 1 for each of the {self.count} actions")
-        if not flags.any():
-            raise ValueError(f"{where} allows no action: end the episode there, or allow one")
-        return flags == 1.0
+        allowed: Flags = flags == 1.0
+        if flags.shape != (self.count,) or not (allowed | (flags == 0.0)).all():
+            fault = f"is no mask: give a 0 or 1 for each of the {self.count} actions"
+        elif not allowed.any():
+            fault = "allows no action: end the episode there, or allow one"
+        else:
+            return allowed
+        raise ValueError(f"action_mask={mask!r} of observation={observation!r} {fault}")
 
     def tell(self, s: int, allowed: Flags, observation: Any) -> None:
         """Note what is allowed in state s."""

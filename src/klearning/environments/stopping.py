@@ -1,8 +1,8 @@
-"""Callbacks that stop learning: when no more is to be gained, by the plan's own certificate, or when returns are enough.
+"""Callbacks that stop learning: when no more is to be gained, by a plan's own certificate, or when returns are enough.
 
 Let f be the bound of a plan (`Plan.bound`) and J the value, in the mean of what is believed, of the greedy policy that
-`predict` follows. If f is an upper bound on the expected optimal value (`Plan.proved`), and what is unknown of different
-layers is independent, so that J is what that policy is expected to collect, then
+`predict` follows. If f is an upper bound on the expected optimal value (`Plan.proved`), and what is unknown of
+different layers is independent, so that J is what that policy is expected to collect, then
 
     E[V* − V^greedy | data]  ≤  f − J
 

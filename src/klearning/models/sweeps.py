@@ -24,6 +24,8 @@ from klearning.arrays.rows import Rows
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 
+FORBIDDEN = -1e80  # what an action pays that is not allowed: no plan makes up for it, and its square is a float
+
 
 @marked(
     offsets=("layers", "table"),

@@ -13,8 +13,7 @@ from klearning.arrays import checks
 from klearning.arrays.layers import by_layer
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
-from klearning.beliefs.rewards import FORBIDDEN
-from klearning.models.sweeps import Model, occupancy_sweep
+from klearning.models.sweeps import FORBIDDEN, Model, occupancy_sweep
 from klearning.optimism.bonuses import BONUSES
 from klearning.optimism.plan import Plan, solve
 from klearning.optimism.program import Program, program

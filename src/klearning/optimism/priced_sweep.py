@@ -15,9 +15,8 @@ from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Posterior
-from klearning.beliefs.rewards import FORBIDDEN
 from klearning.models.soft import Soft, boltzmann, fold, soft_arrays, without_padding
-from klearning.models.sweeps import Model, at_start, hard_sweep
+from klearning.models.sweeps import FORBIDDEN, Model, at_start, hard_sweep
 from klearning.optimism.price import Part, all_unseen, mix, several_seen, tilt_layer
 from klearning.optimism.temperature import (
     MOST_SWEEPS,

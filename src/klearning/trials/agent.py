@@ -13,8 +13,7 @@ from typing_extensions import TypeVar
 from klearning.arrays.types import Flags, Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode, Posterior, forbid, forget, learn
-from klearning.beliefs.rewards import FORBIDDEN
-from klearning.models.sweeps import greedy, hard_sweep
+from klearning.models.sweeps import FORBIDDEN, greedy, hard_sweep
 from klearning.trials.task import Streams, Task, play
 
 
@@ -100,7 +99,7 @@ class Agent(Protocol[M]):
         return self.refreshed(memory)
 
     def refreshed(self, memory: M) -> M:
-        """The memory with what it keeps besides its posterior, and makes of it, made anew: that was changed in place."""
+        """The memory, with whatever it makes of its posterior and keeps made anew: that was changed in place."""
         return memory
 
 
