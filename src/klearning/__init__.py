@@ -31,6 +31,8 @@ from klearning.environments.callbacks import CSVWriter, EpisodeReport, LiveView,
 from klearning.environments.learn import learn
 from klearning.environments.learner import Learner, PriorWarning
 from klearning.environments.learner_state import load
+from klearning.environments.masks import TaskWarning
+from klearning.environments.stopping import StopAtReturn, StopWhenSure
 from klearning.environments.world_env import WorldEnv, register_environments
 from klearning.models.mdp import MDP, Solution, evaluate, optimal
 from klearning.moved import forward
@@ -92,6 +94,9 @@ __all__ = [
     "Schedule",
     "SoftQLearning",
     "Solution",
+    "StopAtReturn",
+    "StopWhenSure",
+    "TaskWarning",
     "TensorBoardWriter",
     "WorldEnv",
     "__version__",

@@ -121,6 +121,7 @@ def test_tabulated_asks_for_every_state(world):
 @pytest.mark.parametrize("how", ["soft", "greedy"])
 def test_tabulated_is_the_policy_by_point(discover, how):
     env = gymnasium.make("FrozenLake-v1")
+    env = gymnasium.wrappers.TimeLimit(env.unwrapped, 10)
     learner = kl.learn(kl.KLearning(), env, episodes=20, horizon=10, discover=discover)
     mdp = kl.MDP.from_gymnasium(env, 10)
     policy = learner.memory.policy if how == "soft" else learner.agent.exploit(learner.memory)

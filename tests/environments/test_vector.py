@@ -240,3 +240,18 @@ def test_in_other_processes(mode):
         envs.close()
     same = SyncVectorEnv([lambda: gymnasium.make("FrozenLake-v1")] * 2, autoreset_mode=mode)
     assert_same_learning(learner, kl.learn(kl.PSRL(), same, episodes=20))
+
+
+def test_no_environment_of_a_vector_takes_an_action_that_it_does_not_allow():
+    """Taxi tells what is possible, and neither stays where it is nor pays for what is not."""
+
+    class Watched(gymnasium.Wrapper):
+        def step(self, action):
+            state = self.env.unwrapped.s
+            assert self.env.unwrapped.action_mask(state)[action] == 1
+            return self.env.step(action)
+
+    envs = SyncVectorEnv([lambda: Watched(gymnasium.make("Taxi-v4", max_episode_steps=30))] * 3)
+    learner = kl.learn(kl.KLearning(), envs, episodes=6, horizon=30, seed=0)
+    assert learner.masks.known
+    assert learner.episode == 6

@@ -3,7 +3,7 @@
 For episode t = 1, 2, …, as if each (s,a) had been tried η more times, always ending in the best next state:
 
     w = η / (Σα + n(s,a) + η),     η = L
-    Q_l(s,a) = m(s,a) + (1 − w) Σ_s' P̄(s'|s,a) V_{l+1}(s') + w max_s' V_{l+1}(s'),     V = max_a Q
+    Q_l(s,a) = m(s,a) + (1 − w) γ Σ_s' P̄(s'|s,a) V_{l+1}(s') + w γ max_s' V_{l+1}(s'),     V = max_a Q
     follow argmax_a Q_l(s,a)
 
 The paper knows the rewards. Where they are unknown, ``imagined_reward`` is what each imagined visit pays; None leaves
@@ -44,7 +44,7 @@ def plan(memory: Planning, settings: Settings) -> None:
                 if not np.isnan(settings.imagined_reward) and p.variance[a, row] > 0.0:
                     known = p.prior.strength + p.visits[a, row]
                     reward[a, row] = (known * m + eta * settings.imagined_reward) / (known + eta)
-                Q[a, s] = reward[a, row] + (1.0 - w) * (Q[a, s] - m) + w * best
+                Q[a, s] = reward[a, row] + (1.0 - w) * (Q[a, s] - m) + w * (p.discount * best)
         maximum(p.model, l, Q, V)
     greedy(Q, memory.policy)
 

@@ -142,5 +142,9 @@ class KLearning(Agent[Memory]):
         own(memory.bonus, p, memory.c)
         return memory._replace(posterior=p)
 
+    def refreshed(self, memory: Memory) -> Memory:
+        (BONUSES[self.bonus].fill or fill)(memory.bonus, memory.posterior, memory.c)
+        return memory
+
     def values(self, memory: Memory) -> Floats:
         return soft_values(memory.posterior.model.layers, soft_part(memory.work))

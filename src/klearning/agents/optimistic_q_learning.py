@@ -2,7 +2,7 @@
 
 All Q_l = L − l + 1 to begin with. At the k-th visit of (s,a), with α_k = (L + 1)/(L + k) and ι = ln(S A T / δ):
 
-    Q_l(s,a) ← (1 − α_k) Q_l(s,a) + α_k (r + V_{l+1}(s') + b_k),     V_l(s) ← min(L − l + 1, max_a Q_l(s,a))
+    Q_l(s,a) ← (1 − α_k) Q_l(s,a) + α_k (r + γ V_{l+1}(s') + b_k),     V_l(s) ← min(L − l + 1, max_a Q_l(s,a))
     follow argmax_a Q_l(s,a)
 
     hoeffding (UCB-H):  b_k = √(L³ ι / k)
@@ -22,11 +22,11 @@ from klearning.agents.confidence import Confidence, confidence, total_steps
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.trees import marked
-from klearning.arrays.types import Floats, Ints
+from klearning.arrays.types import Flags, Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode
 from klearning.models.sweeps import greedy, greedy_at
-from klearning.trials.agent import Agent
+from klearning.trials.agent import Agent, forbid_values
 from klearning.trials.task import Task, play
 
 
@@ -38,10 +38,11 @@ class Settings(NamedTuple):
 
 @marked(
     offsets=("layers",),
-    fixed=("layers", "end"),
+    fixed=("layers", "end", "discount"),
     finite=("Q", "V", "mean", "squares"),
     counts=("visits", "beta"),
     chances=("policy",),
+    since=("discount",),
 )
 class Memory(NamedTuple):
     layers: Ints
@@ -53,6 +54,7 @@ class Memory(NamedTuple):
     mean: Floats  # of the next values met, and the sum of squares about it
     squares: Floats
     beta: Floats  # β of the last visit
+    discount: float
 
 
 @kernel(inline=True)
@@ -81,7 +83,7 @@ def update(memory: Memory, settings: Settings, episode: Episode, iota: float) ->
         if s - memory.layers[l] == memory.end:
             break
         memory.visits[a, s] += 1.0
-        met = V[episode.states[l + 1]] if l + 1 < min(L, episode.states.size) else 0.0
+        met = memory.discount * V[episode.states[l + 1]] if l + 1 < min(L, episode.states.size) else 0.0
         alpha = (L + 1.0) / (L + memory.visits[a, s])
         b = settings.scale * bonus(memory, settings, L, a, s, met, iota)
         Q[a, s] += alpha * (episode.rewards[l] + met + b - Q[a, s])
@@ -138,12 +140,23 @@ class OptimisticQLearning(Agent[Memory]):
             over = belief.layers[:-1] + belief.end
             Q[:, over] = V[over] = 0.0
         greedy(Q, policy)
-        return Memory(
-            belief.layers, belief.end, Q, V, np.zeros(shape), policy, np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        )
+        visits, mean, squares, beta = (np.zeros(shape) for _ in range(4))
+        gamma = float(belief.discount)
+        return Memory(belief.layers, belief.end, Q, V, visits, policy, mean, squares, beta, gamma)
 
     def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
         return episodes(memory, self.settings(), task, first, count)
+
+    def forbid(self, memory: Memory, states: Ints, forbidden: Flags) -> Memory:
+        L = len(memory.layers) - 1
+        for l, first in enumerate(memory.layers[:-1]):
+            forbid_values(memory.Q, first + states, forbidden, float(L - l))
+        return memory
+
+    def forget(self, memory: Memory, factor: float) -> Memory:
+        memory.visits[:] *= factor
+        memory.squares[:] *= factor
+        return memory
 
     def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
         settings = self.settings()

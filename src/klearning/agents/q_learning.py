@@ -3,7 +3,7 @@
 After each step, Q_{L+1} = 0 and all Q = 0 to begin with:
 
     Q_l(s,a) ← Q_l(s,a) + α_n (r + γ max_a' Q_{l+1}(s',a') − Q_l(s,a))
-    follow argmax_a Q_l(s,a), but with probability ε any action
+    follow argmax_a Q_l(s,a), but with probability ε any action that is allowed
 
 A layer is met once an episode, so updating after the episode, in the order of the steps, is updating after each step.
 With a stationary prior there is one Q(s,a) for all layers, as in textbooks; it is still updated after the episode.
@@ -18,11 +18,11 @@ from klearning.agents.step_sizes import STEPS, step_number, step_size
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.trees import marked
-from klearning.arrays.types import Floats, Ints
+from klearning.arrays.types import Flags, Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode
-from klearning.models.sweeps import greedy
-from klearning.trials.agent import Agent
+from klearning.models.sweeps import FORBIDDEN, greedy
+from klearning.trials.agent import Agent, forbid_values
 from klearning.trials.task import Task, play
 
 
@@ -32,13 +32,21 @@ class Settings(NamedTuple):
     discount: float
 
 
-@marked(offsets=("layers", "table"), fixed=("layers", "table"), finite=("Q",), counts=("visits",), chances=("policy",))
+@marked(
+    offsets=("layers", "table"),
+    fixed=("layers", "table", "discount"),
+    finite=("Q",),
+    counts=("visits",),
+    chances=("policy",),
+    since=("discount",),
+)
 class Memory(NamedTuple):
     layers: Ints
     table: Ints  # where the rows of each layer begin in Q: see `Model`
     Q: Floats
     visits: Floats
     policy: Floats
+    discount: float  # the task's; the agent's own comes on top
 
 
 @kernel
@@ -55,7 +63,9 @@ def update(memory: Memory, settings: Settings, episode: Episode) -> None:
         memory.visits[a, s] += 1.0
         target = episode.rewards[l]
         if known:
-            target += settings.discount * Q[:, episode.states[l + 1] - layers[l + 1] + table[l + 1]].max()
+            target += (
+                memory.discount * settings.discount * Q[:, episode.states[l + 1] - layers[l + 1] + table[l + 1]].max()
+            )
         Q[a, s] += step_size(settings.step, L, memory.visits[a, s]) * (target - Q[a, s])
         for other in range(0 if tied else l, L if tied else l + 1):
             epsilon_greedy(Q, s, settings.epsilon, memory.policy, layers[other] + i)
@@ -65,11 +75,12 @@ def update(memory: Memory, settings: Settings, episode: Episode) -> None:
 def epsilon_greedy(Q: Floats, row: int, epsilon: float, policy: Floats, s: int) -> None:
     """The policy of state s from the values in a row of Q, ties shared."""
     actions = Q.shape[0]
-    best, ties = Q[:, row].max(), 0
+    best, ties, allowed = Q[:, row].max(), 0, 0
     for a in range(actions):
         ties += Q[a, row] == best
+        allowed += Q[a, row] > FORBIDDEN
     for a in range(actions):
-        policy[a, s] = epsilon / actions
+        policy[a, s] = epsilon / allowed if Q[a, row] > FORBIDDEN else 0.0
         if Q[a, row] == best:
             policy[a, s] += (1.0 - epsilon) / ties
 
@@ -104,13 +115,23 @@ class QLearning(Agent[Memory]):
     def begin(self, belief: Belief) -> Memory:
         shape = (belief.actions, belief.states)
         Q = np.zeros_like(belief.visits)
-        return Memory(belief.layers, belief.table, Q, np.zeros_like(Q), np.full(shape, 1.0 / shape[0]))
+        even = np.full(shape, 1.0 / shape[0])
+        return Memory(belief.layers, belief.table, Q, np.zeros_like(Q), even, float(belief.discount))
 
     def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
         return episodes(memory, self.settings(), task, first, count)
 
     def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
         update(memory, self.settings(), episode)
+        return memory
+
+    def forbid(self, memory: Memory, states: Ints, forbidden: Flags) -> Memory:
+        for first in set(memory.table[:-1].tolist()):
+            forbid_values(memory.Q, first + states, forbidden, 0.0)
+        return memory
+
+    def forget(self, memory: Memory, factor: float) -> Memory:
+        memory.visits[:] *= factor  # steps that fall with the visits grow again
         return memory
 
     def exploit(self, memory: Memory) -> Floats:

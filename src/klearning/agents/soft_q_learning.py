@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from klearning.agents import soft_td, soft_value_iteration
 from klearning.agents.step_sizes import STEPS, step_number
 from klearning.arrays import checks
-from klearning.arrays.types import Floats
+from klearning.arrays.types import Flags, Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode
 from klearning.trials.agent import Agent
@@ -62,6 +62,12 @@ class SoftQLearning(Agent[Memory]):
 
     def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
         return self.algorithm.update(memory, episode, t)
+
+    def forbid(self, memory: Memory, states: Ints, forbidden: Flags) -> Memory:
+        return self.algorithm.forbid(memory, states, forbidden)
+
+    def forget(self, memory: Memory, factor: float) -> Memory:
+        return self.algorithm.forget(memory, factor)
 
     def exploit(self, memory: Memory) -> Floats:
         return self.algorithm.exploit(memory)

@@ -2,7 +2,7 @@
 
 All Q = 0 to begin with. After each step, with V(s) = τ log Σ_a exp(Q(s,a)/τ):
 
-    Q_l(s,a) ← Q_l(s,a) + α_n (r + V_{l+1}(s') − Q_l(s,a))
+    Q_l(s,a) ← Q_l(s,a) + α_n (r + γ V_{l+1}(s') − Q_l(s,a))
     follow π_l(a|s) ∝ exp(Q_l(s,a)/τ)
 """
 
@@ -15,11 +15,11 @@ from klearning.agents.step_sizes import step_number, step_size
 from klearning.arrays.compiled import kernel
 from klearning.arrays.elementary import exp_negative
 from klearning.arrays.trees import marked
-from klearning.arrays.types import Floats, Ints
+from klearning.arrays.types import Flags, Floats, Ints
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode
 from klearning.models.sweeps import greedy
-from klearning.trials.agent import Agent
+from klearning.trials.agent import Agent, forbid_values
 from klearning.trials.task import Task, play
 
 
@@ -28,7 +28,14 @@ class Settings(NamedTuple):
     step: float
 
 
-@marked(offsets=("layers",), fixed=("layers", "end"), finite=("Q", "V"), counts=("visits",), chances=("policy",))
+@marked(
+    offsets=("layers",),
+    fixed=("layers", "end", "discount"),
+    finite=("Q", "V"),
+    counts=("visits",),
+    chances=("policy",),
+    since=("discount",),
+)
 class Memory(NamedTuple):
     layers: Ints
     end: int  # the state of every layer where an episode is over, or -1
@@ -36,6 +43,7 @@ class Memory(NamedTuple):
     V: Floats
     visits: Floats
     policy: Floats
+    discount: float
 
 
 @kernel(inline=True)
@@ -63,7 +71,7 @@ def update(memory: Memory, settings: Settings, episode: Episode) -> None:
             break
         memory.visits[a, s] += 1.0
         inside = l + 1 < min(L, episode.states.size)
-        target = episode.rewards[l] + (memory.V[episode.states[l + 1]] if inside else 0.0)
+        target = episode.rewards[l] + (memory.discount * memory.V[episode.states[l + 1]] if inside else 0.0)
         memory.Q[a, s] += step_size(settings.step, L, memory.visits[a, s]) * (target - memory.Q[a, s])
         soft_maximum_at(memory.Q, settings.tau, s, memory.V, memory.policy)
 
@@ -92,13 +100,25 @@ class SoftTD(Agent[Memory]):
         if belief.end >= 0:  # nothing is left to choose there
             V[belief.layers[:-1] + belief.end] = 0.0
         uniform = np.full(shape, 1.0 / shape[0])
-        return Memory(belief.layers, belief.end, np.zeros(shape), V, np.zeros(shape), uniform)
+        Q, visits = np.zeros(shape), np.zeros(shape)
+        return Memory(belief.layers, belief.end, Q, V, visits, uniform, float(belief.discount))
 
     def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
         return episodes(memory, self.settings(), task, first, count)
 
     def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
         update(memory, self.settings(), episode)
+        return memory
+
+    def forbid(self, memory: Memory, states: Ints, forbidden: Flags) -> Memory:
+        for first in memory.layers[:-1]:
+            forbid_values(memory.Q, first + states, forbidden, 0.0)
+            Q = memory.Q[:, first + states] / self.temperature
+            memory.V[first + states] = self.temperature * np.logaddexp.reduce(Q)
+        return memory
+
+    def forget(self, memory: Memory, factor: float) -> Memory:
+        memory.visits[:] *= factor  # steps that fall with the visits grow again
         return memory
 
     def exploit(self, memory: Memory) -> Floats:

@@ -43,9 +43,11 @@ def bernstein_bonus(p: Posterior, l: int, a: int, s: int, V: Floats, mean: float
     last = l + 2 == p.model.layers.size  # nothing follows
     for e in range(rows.start[a, s], rows.start[a, s] + (0 if last else rows.length[a, s])):
         y, share = rows.succ[e], rows.weight[e] / p.moves[a, s]
-        visits = 0.0
+        visits, over = 0.0, True
         for b in range(A):
-            visits += p.visits[b, y]
+            if not np.isinf(p.visits[b, y]):  # else it is not allowed there
+                visits, over = visits + p.visits[b, y], False
+        visits = np.inf if over else visits
         variance += share * (V[y + below] - mean) ** 2
         correction += share * min(1e4 * L**3 * S**2 * A * Lg**2 / visits, L**2)
     return np.sqrt(8.0 * Lg * variance / n) + 14.0 * L * Lg / (3.0 * n) + np.sqrt(8.0 * correction / n)
@@ -107,6 +109,10 @@ class UCBVI(ValueIteration):
     def begin(self, belief: Belief) -> Planning:
         nothing_seen = belief.frequencies()
         return planning(nothing_seen, Q=steps_to_go(nothing_seen))
+
+    def refreshed(self, memory: Planning) -> Planning:
+        memory.Q[:] = steps_to_go(memory.posterior)  # the least of bounds that no longer hold is none
+        return memory
 
     def advance(self, memory: Planning, task: Task, first: int, count: int) -> Planning:
         return episodes(memory, self.settings(), task, first, count)

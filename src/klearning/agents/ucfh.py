@@ -24,7 +24,7 @@ from klearning.arrays.rows import add_weight, enlarge
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.belief import Belief
-from klearning.beliefs.posterior import Episode, Posterior, check_statistics, derive, learn, with_rows
+from klearning.beliefs.posterior import Episode, Posterior, check_statistics, derive, forget, learn, with_rows
 from klearning.models.sweeps import greedy, maximum, row_of
 from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task, play
@@ -137,9 +137,9 @@ def plan(memory: Planning, settings: Settings) -> None:
                 if n > 0.0:
                     Q[a, s] = min(1.0, p.model.reward[a, at] + settings.scale * np.sqrt(settings.ln1 / (2.0 * n)))
                 if inside and p.moves[a, at] == 0.0:
-                    Q[a, s] += V[low + order[0]]
+                    Q[a, s] += p.discount * V[low + order[0]]
                 elif inside:
-                    Q[a, s] += best_in_box(p, l, a, at, order, V, row, settings)
+                    Q[a, s] += p.discount * best_in_box(p, l, a, at, order, V, row, settings)
         maximum(p.model, l, Q, V)
     greedy(Q, memory.policy)
 
@@ -236,6 +236,13 @@ class UCFH(Agent[Memory]):
     def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
         replan(memory, self._settings(memory))
         return memory
+
+    def forget(self, memory: Memory, factor: float) -> Memory:
+        forget(memory.pending, factor)
+        return Agent.forget(self, memory, factor)
+
+    def refreshed(self, memory: Memory) -> Memory:
+        return memory._replace(stale=True)
 
     def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
         return remember(memory, self._settings(memory), episode)

@@ -117,9 +117,10 @@ def plan(memory: Planning, settings: Settings, step: float) -> None:
                 if n > 0.0:
                     Q[a, s] = min(1.0, p.model.reward[a, row] + settings.scale * np.sqrt(reward_log / n))
                 if inside and moves == 0.0:
-                    Q[a, s] += V[best]
+                    Q[a, s] += p.discount * V[best]
                 elif inside:
-                    Q[a, s] += best_in_ball(p, l, a, row, settings.scale * np.sqrt(row_log / moves), best, V)
+                    radius = settings.scale * np.sqrt(row_log / moves)
+                    Q[a, s] += p.discount * best_in_ball(p, l, a, row, radius, best, V)
         maximum(p.model, l, Q, V)
     greedy(Q, memory.policy)
 
@@ -181,6 +182,10 @@ class UCRL2(Agent[Memory]):
     def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
         begin_epoch(memory, self.settings(), t)
         return memory
+
+    def refreshed(self, memory: Memory) -> Memory:
+        memory.since[:] = 0.0
+        return memory._replace(ended=True)
 
     def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
         return remember(memory, episode)

@@ -27,7 +27,7 @@ from klearning.beliefs.sampling import draw_tables
 from klearning.beliefs.tables import Tables, tables_for
 from klearning.beliefs.transitions import Dirichlet, Known, Transitions
 from klearning.models.mdp import MDP
-from klearning.models.sweeps import Model, successor_range
+from klearning.models.sweeps import FORBIDDEN, Model, successor_range
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,11 @@ class Layered(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Belief:
-    """A prior and the statistics of all that was seen. Means and variances are derived, never stored."""
+    """A prior and the statistics of all that was seen. Means and variances are derived, never stored.
+
+    An action that is not allowed is a pair with infinitely many visits and a reward sum of `FORBIDDEN`. Plans weigh
+    what comes a step later by ``discount``. If it ``forgets``, old episodes count for less: no posterior of anything.
+    """
 
     prior: Prior
     tables: Tables
@@ -96,6 +100,8 @@ class Belief:
     visits: Floats  # (A, rows), the kernels' order
     reward_sums: Floats
     transitions: Transitions
+    discount: float = 1.0
+    forgets: bool = False
 
     def __post_init__(self) -> None:
         """What the kernels trust: they check no index."""
@@ -110,9 +116,14 @@ class Belief:
         for name in ("visits", "reward_sums", "initial"):
             if getattr(getattr(self, name), "dtype", None) != np.float64:
                 raise ValueError(f"{name} is no array of floats: give one, as Belief.from_counts makes it")
-        if self.visits.shape != shape or not np.array_equal(np.isinf(self.visits), over):
-            raise ValueError(f"visits is not of shape {shape}, and infinite just where an episode is over")
-        checks.counts("visits", np.where(over, 0.0, self.visits), shape)
+        certain = over | (self.reward_sums <= FORBIDDEN)
+        if self.visits.shape != shape or not np.array_equal(np.isinf(self.visits), certain):
+            raise ValueError(
+                f"visits is not of shape {shape}, and infinite just where an episode is over or an action not allowed"
+            )
+        checks.counts("visits", np.where(certain, 0.0, self.visits), shape)
+        if checks.number("discount", self.discount, 0.0, 1.0, above=True) < 1.0 and not self.prior.stationary:
+            raise ValueError(f"discount={self.discount!r} needs a prior with stationary=True")
         checks.number("transitions.even_mass", even, 0.0)
         checks.number("transitions.total", total, 0.0)
         if not isinstance(learns, bool):
@@ -128,7 +139,13 @@ class Belief:
 
     @classmethod
     def empty(
-        cls, prior: Prior, widths: Sequence[int], actions: int, initial: ArrayLike, end: int | None = None
+        cls,
+        prior: Prior,
+        widths: Sequence[int],
+        actions: int,
+        initial: ArrayLike,
+        end: int | None = None,
+        discount: float = 1.0,
     ) -> "Belief":
         """Before the first episode, in layers of these widths.
 
@@ -148,7 +165,7 @@ class Belief:
         if over >= 0:
             visits[:, tables.first[:-1] + over] = np.inf
         transitions = prior.transitions.begin(tables, actions)
-        return cls(prior, tables, over, start, visits, np.zeros_like(visits), transitions)
+        return cls(prior, tables, over, start, visits, np.zeros_like(visits), transitions, discount)
 
     @classmethod
     def from_counts(
@@ -208,11 +225,11 @@ class Belief:
         shape = self.visits.shape
         model = Model(
             self.layers, self.table, self.end, self.initial.copy(), np.zeros(shape),
-            np.where(np.isinf(self.visits), 0.0, 1.0), float(t.even_mass), copy_rows(t.rows),
+            np.where(np.isinf(self.visits), 0.0, float(self.discount)), float(t.even_mass), copy_rows(t.rows),
         )  # fmt: skip
         p = Posterior(
             model, np.zeros(shape), self.visits.copy(), self._moves(), self.reward_sums.copy(),
-            self.prior.reward.numbers(), float(t.total), t.learns,
+            self.prior.reward.numbers(), float(t.total), t.learns, float(self.discount),
         )  # fmt: skip
         announce_compilation()
         derive_all(p)
@@ -228,8 +245,11 @@ class Belief:
         rows = rows_with_room(np.ones(shape, np.int64))
         tables = self.layers, self.table, self.end, self.initial.copy()
         model = Model(*tables, np.zeros(shape), np.zeros(shape), 0.0, rows)
-        over = np.where(np.isinf(self.visits), np.inf, 0.0)
-        p = Posterior(model, np.zeros(shape), over, over.copy(), np.zeros(shape), prior, strength, True)
+        certain = np.where(np.isinf(self.visits), np.inf, 0.0)
+        sums = np.where(self.reward_sums <= FORBIDDEN, FORBIDDEN, 0.0)
+        p = Posterior(
+            model, np.zeros(shape), certain, certain.copy(), sums, prior, strength, True, float(self.discount)
+        )  # fmt: skip
         announce_compilation()
         derive_all(p)
         return p
@@ -277,6 +297,10 @@ class Belief:
         reward = np.ascontiguousarray(np.concatenate(self.in_layers(table)).T)
         rows = rows_from_layers(self.layers, self.actions, self._in_steps(blocks))
         noise = self.prior.reward.world_noise()
+        if self.prior.reward.bounds is not None and (table <= FORBIDDEN).any():
+            raise ValueError(
+                "belief knows of actions that are not allowed, and an MDP of bounded rewards has none such"
+            )
         end = self.end if self.end >= 0 else None
         return MDP(self.layers, reward, rows, self.initial, noise, name="sample", end=end)
 

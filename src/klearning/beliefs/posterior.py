@@ -9,9 +9,11 @@ from klearning.arrays.row_checks import check_pool, row_totals, same_entries
 from klearning.arrays.rows import Rows, add_weight, enlarge
 from klearning.arrays.tree_checks import check_fixed, differs, refuse
 from klearning.arrays.trees import marked
-from klearning.arrays.types import Floats, Ints
+from klearning.arrays.types import Flags, Floats, Ints
 from klearning.beliefs.rewards import MeanRewards, RewardPrior, reward_posterior
-from klearning.models.sweeps import Model, row_of
+from klearning.models.sweeps import FORBIDDEN, Model, row_of, shared
+
+NEGLIGIBLE = 1e-6  # a count that has faded to less is none
 
 
 class Episode(NamedTuple):
@@ -25,18 +27,24 @@ class Episode(NamedTuple):
     rewards: Floats
 
 
-@marked(fixed=("prior", "total", "learns"), counts=("visits", "moves"), finite=("variance", "reward_sums"))
+@marked(
+    fixed=("prior", "total", "learns", "discount"),
+    counts=("visits", "moves"),
+    finite=("variance", "reward_sums"),
+    since=("discount",),
+)
 class Posterior(NamedTuple):
     """A belief as the kernels read it: its statistics and what follows from them; axes (action, state)."""
 
     model: Model  # posterior means
     variance: Floats  # variance proxy of the mean rewards
-    visits: Floats  # infinitely many where an episode is over: nothing is left to learn
+    visits: Floats  # infinitely many where nothing is left to learn: an episode is over, or an action not allowed
     moves: Floats  # visits of which the next state is known
     reward_sums: Floats
     prior: RewardPrior
     total: float  # prior mass Σα of a transition row
     learns: bool  # whether transitions are learnt
+    discount: float = 1.0  # γ, what a step's delay leaves of a value
 
     def check(self, fresh: "Posterior", name: str) -> None:
         refuse(f"{name}.variance", "is negative", self.variance < 0.0, self.variance)
@@ -54,7 +62,8 @@ def check_statistics(p: Posterior, fresh: Posterior, name: str) -> None:
     over = np.isinf(fresh.visits)
     visits, moves = np.where(over, 0.0, p.visits), np.where(over, 0.0, p.moves)
     refuse(f"{name}.moves", "is more than the visits", moves > visits, p.moves)
-    refuse(f"{name}.reward_sums", "is the sum of no rewards", (visits == 0.0) & (p.reward_sums != 0.0), p.reward_sums)
+    unseen = (visits == 0.0) & (p.reward_sums != fresh.reward_sums)
+    refuse(f"{name}.reward_sums", "is the sum of no rewards", unseen, p.reward_sums)
     if not p.learns:
         check_fixed(f"{name}.moves", p.moves, fresh.moves)
         if not same_entries(p.model.rows, fresh.model.rows):
@@ -84,7 +93,7 @@ def derive(p: Posterior, a: int, s: int) -> None:
     p.variance[a, s] = variance
     if p.learns:
         weight = p.total + p.moves[a, s]
-        p.model.scale[a, s] = 1.0 / weight if weight > 0.0 else 0.0
+        p.model.scale[a, s] = p.discount / weight if weight > 0.0 else 0.0
 
 
 @kernel
@@ -117,4 +126,48 @@ def with_rows(p: Posterior, rows: Rows) -> Posterior:
     """The same posterior, its rows moved."""
     m = p.model
     model = Model(m.layers, m.table, m.end, m.initial, m.reward, m.scale, m.mass, rows)
-    return Posterior(model, p.variance, p.visits, p.moves, p.reward_sums, p.prior, p.total, p.learns)
+    return Posterior(model, p.variance, p.visits, p.moves, p.reward_sums, p.prior, p.total, p.learns, p.discount)
+
+
+@kernel
+def forbid(p: Posterior, states: Ints, forbidden: Flags) -> None:
+    """Which actions, (A, n), are not allowed in n states, counted within their layer.
+
+    Such a pair is a fact: seen infinitely often, it leads nowhere and pays `FORBIDDEN`. One that is allowed again is
+    as if nobody had tried it; and nobody had.
+    """
+    for l in range(1 if shared(p.model) else p.model.layers.size - 1):
+        for i in range(states.size):
+            s = p.model.table[l] + states[i]
+            for a in range(forbidden.shape[0]):
+                if forbidden[a, i]:
+                    p.visits[a, s] = p.moves[a, s] = np.inf
+                    p.reward_sums[a, s], p.model.scale[a, s] = FORBIDDEN, 0.0
+                elif np.isinf(p.visits[a, s]):
+                    p.visits[a, s] = p.moves[a, s] = p.reward_sums[a, s] = 0.0
+                    p.model.scale[a, s] = p.discount
+                derive(p, a, s)
+
+
+@kernel
+def forget(p: Posterior, factor: float) -> None:
+    """Let all that was seen count ``factor`` times as much, and nothing once it is `NEGLIGIBLE`."""
+    rows = p.model.rows
+    for a in range(p.visits.shape[0]):
+        for s in range(p.visits.shape[1]):
+            if np.isinf(p.visits[a, s]):
+                continue
+            faded = factor * p.visits[a, s] < NEGLIGIBLE
+            p.visits[a, s] *= 0.0 if faded else factor
+            p.reward_sums[a, s] *= 0.0 if faded else factor
+            if p.learns:
+                first, kept, total = rows.start[a, s], 0, 0.0
+                for e in range(first, first + rows.length[a, s]):
+                    weight = factor * rows.weight[e]
+                    if weight >= NEGLIGIBLE:
+                        rows.succ[first + kept], rows.weight[first + kept] = rows.succ[e], weight
+                        total += weight
+                        kept += 1
+                rows.length[a, s] = kept
+                p.moves[a, s] = min(total, p.visits[a, s])
+            derive(p, a, s)

@@ -23,6 +23,7 @@ from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
 from klearning.beliefs.distributions import Rule, beta_cumulant, gauss_beta, gauss_normal, gaussian_cumulant
+from klearning.models.sweeps import FORBIDDEN
 
 FAR = 6.0  # a reward this many standard deviations from the mean of an unbounded prior is worth a warning
 
@@ -39,9 +40,12 @@ class RewardPrior(NamedTuple):
 
 @kernel(inline=True)
 def reward_posterior(prior: RewardPrior, visits: float, reward_sum: float) -> tuple[float, float]:
-    """Posterior mean and variance proxy of one mean reward; nothing, for certain, where an episode is over."""
+    """Posterior mean and variance proxy of one mean reward; for certain where there are infinitely many visits.
+
+    There it is `FORBIDDEN` if the action is not allowed, and nothing if the episode is over.
+    """
     if np.isinf(visits):
-        return 0.0, 0.0
+        return (FORBIDDEN if reward_sum <= FORBIDDEN else 0.0), 0.0
     if np.isinf(prior.strength):
         return prior.mean, 0.0
     weight = prior.strength + visits
@@ -60,9 +64,9 @@ def is_gaussian(prior: RewardPrior) -> bool:
 def draw_reward(
     prior: RewardPrior, mean: float, variance: float, visits: float, reward_sum: float, rng: np.random.Generator
 ) -> float:
-    """One mean reward from its posterior; nothing where an episode is over. `RewardFamily.draw`, compiled."""
+    """One mean reward from its posterior; the mean where it is certain. `RewardFamily.draw`, compiled."""
     if np.isinf(visits):
-        return 0.0
+        return mean
     if is_gaussian(prior):
         return mean + np.sqrt(variance) * rng.standard_normal()
     heads, tails = prior.strength * prior.mean, prior.strength * (1.0 - prior.mean)
@@ -74,7 +78,7 @@ class MeanRewards(NamedTuple):
 
     mean: Floats
     proxy: Floats  # of the variance
-    visits: Floats  # infinitely many where an episode is over
+    visits: Floats  # infinitely many where an episode is over or an action is not allowed
     sums: Floats
 
 
@@ -209,13 +213,13 @@ class Beta(RewardFamily):
         return x.mean * (1.0 - x.mean) / (self.a + self.b + x.visits + 1.0)
 
     def draw(self, x: MeanRewards, rng: np.random.Generator) -> Floats:
-        over = np.isinf(x.visits)  # pays nothing for certain, and a Beta has no infinite counts
-        heads, tails = self.a + x.sums, self.b + (np.where(over, 0.0, x.visits) - x.sums)
-        return np.where(over, 0.0, rng.beta(heads, tails))
+        certain = np.isinf(x.visits)  # a Beta has no infinite counts
+        visits, sums = np.where(certain, 0.0, x.visits), np.where(certain, 0.0, x.sums)
+        return np.where(certain, x.mean, rng.beta(self.a + sums, self.b + (visits - sums)))
 
     def cumulant(self, x: MeanRewards, beta: float) -> Floats:
         def one(mean: float, mass: float) -> float:
-            return 0.0 if np.isinf(mass) else beta_cumulant(mean * mass, (1.0 - mean) * mass, beta)
+            return beta * mean if np.isinf(mass) else beta_cumulant(mean * mass, (1.0 - mean) * mass, beta)
 
         G: Floats = np.vectorize(one, otypes=[float])(x.mean, self.a + self.b + x.visits)
         return G
@@ -223,7 +227,7 @@ class Beta(RewardFamily):
     def rules(self, x: MeanRewards, nodes: int) -> list[Rule]:
         def one(mean: float, mass: float) -> Rule:
             certain = np.isinf(mass)
-            return gauss_normal(0.0, 0.0, 1) if certain else gauss_beta(mean * mass, (1 - mean) * mass, nodes)
+            return gauss_normal(mean, 0.0, 1) if certain else gauss_beta(mean * mass, (1 - mean) * mass, nodes)
 
         mass = self.a + self.b + x.visits
         return [one(m, n) for m, n in zip(x.mean.ravel(), mass.ravel(), strict=True)]

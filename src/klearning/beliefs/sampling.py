@@ -50,7 +50,7 @@ def draw_dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
 
 @kernel(inline=True)
 def sample_reward(p: Posterior, a: int, s: int, rng: np.random.Generator) -> float:
-    """A mean reward from its posterior; nothing where an episode is over."""
+    """A mean reward from its posterior."""
     return draw_reward(p.prior, p.model.reward[a, s], p.variance[a, s], p.visits[a, s], p.reward_sums[a, s], rng)
 
 
@@ -154,4 +154,4 @@ def draw_shared(p: Posterior, rewards: np.random.Generator, transitions: np.rand
         for s in range(S):
             reward[a, s] = sample_reward(p, a, s, rewards)
             drawn = draw_row(p, a, s, drawn, transitions)
-    return Model(m.layers, m.table, m.end, m.initial, reward, np.ones((A, S)), 0.0, drawn)
+    return Model(m.layers, m.table, m.end, m.initial, reward, np.full((A, S), p.discount), 0.0, drawn)

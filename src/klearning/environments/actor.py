@@ -34,8 +34,8 @@ class Actor(Protocol):
     def check_spaces(self, observation_space: Space[Any], action_space: Space[Any]) -> None:
         """ValueError where these are not the spaces that the actor was made for."""
 
-    def act(self, observation: Any) -> Any:
-        """The action for an observation."""
+    def act(self, observation: Any, action_mask: Any = None) -> Any:
+        """The action for an observation; one that the mask, a 0 or 1 per action, allows."""
 
     def observe(self, reward: float, observation: Any, terminated: bool = False, truncated: bool = False) -> None:
         """What the last action led to."""

@@ -8,7 +8,7 @@ import csv
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ class EpisodeReport:
     diagnostics: dict[str, float]  # what the agent said of its plan
     value: float | None = None  # the exact value of the policy, where the model is known and this episode was evaluated
     regret: float | None = None  # what the optimum is above that
+    learner: Any = field(default=None, repr=False, compare=False)  # who learns, for whoever looks further
 
     def numbers(self) -> dict[str, float]:
         """Everything that is a number, by name."""

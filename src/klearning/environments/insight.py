@@ -40,7 +40,7 @@ class Insight:
     @cached_property
     def greedy(self) -> Floats:
         """The policy of deployment."""
-        return self._learner.agent.exploit(self._memory)
+        return self._learner.masks.restrict(self._learner.agent.exploit(self._memory), self.width)
 
     @cached_property
     def values(self) -> Floats:
@@ -65,7 +65,8 @@ class Insight:
     def visits(self) -> Floats | None:
         """How often every action was taken, a column per row of the tables; None where the agent keeps no count."""
         p = self.posterior
-        return getattr(self._memory, "visits", None if p is None else p.visits)
+        visits = getattr(self._memory, "visits", None if p is None else p.visits)
+        return None if visits is None else np.where(np.isinf(visits), 0.0, visits)  # what is a fact was not tried
 
     def tried(self, columns: Any) -> Flags | None:
         """Whether, at any step, an action was taken in the states of these columns of a layer."""

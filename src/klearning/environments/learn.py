@@ -10,6 +10,7 @@ from klearning.arrays import checks
 from klearning.beliefs.belief import Prior
 from klearning.environments.actor import Actor, tabulated
 from klearning.environments.callbacks import Callback, EpisodeReport, guarded
+from klearning.environments.horizons import compare_with_limit
 from klearning.environments.learner import Learner
 from klearning.environments.numbering import Numbering
 from klearning.environments.vector import Environment, play_side_by_side, single_horizon, single_spaces
@@ -27,6 +28,14 @@ class Interrupted(KeyboardInterrupt):
             "or in a script: except KeyboardInterrupt as stop: learner = stop.learner"
         )
         self.learner = learner
+
+
+class Task(NamedTuple):
+    """What of a task its environment does not say: see `Learner`."""
+
+    discount: float = 1.0
+    continuing: bool = False
+    forget: float = 1.0
 
 
 class Exact(NamedTuple):
@@ -47,6 +56,10 @@ def learn(
     prior: Prior | None = None,
     discover: bool = True,
     replan_every: int | None = None,
+    discount: float = 1.0,
+    continuing: bool = False,
+    forget: float = 1.0,
+    action_masks: bool = True,
     callbacks: Sequence[Callback] = (),
     evaluate_every: int = 0,
 ) -> Any:
@@ -55,29 +68,37 @@ def learn(
     ``env`` may be a vector of environments, `gymnasium.make_vec` or `SyncVectorEnv`: their episodes run side by side,
     each with the plan that it began with, and are learnt from one by one, as they end.
 
-    ``horizon`` is the most steps of an episode, by default that of the environment's time limit; ``prior``,
-    ``discover`` and ``replan_every`` are those of `Learner`. Give a learner in place of the agent to go on with it:
-    ``episodes`` more.
+    ``horizon`` is the most steps of an episode, by default that of the environment's time limit, or as long as a
+    ``discount`` lets it matter; ``prior``, ``discover``, ``replan_every``, ``discount``, ``continuing`` and ``forget``
+    are those of `Learner`. Give a learner in place of the agent to go on with it: ``episodes`` more.
+
+    Actions that ``info["action_mask"]`` of the environment does not allow are never taken (``action_masks=False``: it
+    is not looked at). A ``continuing`` task is reset only where the environment says that it has ended: an episode is
+    a window of ``horizon`` steps.
 
     Episode t resets the environment with a seed made of ``seed`` (by default 0, or the learner's) and t, so that what
     happens does not depend on where learning was interrupted: the episode under way is given up, and played again by
-    the next call. A vector that resets by itself is seeded when learning begins, and all its episodes under way are
-    given up. Ctrl-C raises a KeyboardInterrupt that holds the learner, as its message says.
+    the next call (a continuing task begins anew with it). A vector that resets by itself is seeded when learning
+    begins, and all its episodes under way are given up. Ctrl-C raises a KeyboardInterrupt that holds the learner, as
+    its message says.
 
     Callbacks are called after each episode. One that returns False, or raises StopIteration, stops learning; any other
     failure of one is a warning. Where the environment tells its transitions, every ``evaluate_every`` episodes the
     policy is evaluated exactly for them.
     """
     count, every = checks.whole("episodes", episodes), checks.whole("evaluate_every", evaluate_every, 0)
-    actor = actor_for(agent, env, seed=seed, horizon=horizon, prior=prior, discover=discover, replan_every=replan_every)
+    task = Task(discount, continuing, forget)
+    actor = actor_for(
+        agent, env, seed=seed, horizon=horizon, prior=prior, discover=discover, replan_every=replan_every, task=task
+    )
     root = actor.seed if seed is None else checks.whole("seed", seed, 0)
     model = _model(actor, env) if every else None
     watchers = [guarded(callback) for callback in callbacks]
     try:  # around a call: Python 3.12 and 3.13 let an interrupt at the end of a loop's body pass the loop's own handler
         if isinstance(env, VectorEnv):
-            play_side_by_side(actor, env, count, root, watchers)
+            play_side_by_side(actor, env, count, root, watchers, action_masks)
         else:
-            _play_episodes(actor, env, count, root, model, every, watchers)
+            _play_episodes(actor, env, count, root, model, every, watchers, action_masks)
     except BaseException as error:
         actor.abandon_episode()  # where it has ended, nothing is left to abandon
         if isinstance(error, KeyboardInterrupt):
@@ -94,16 +115,21 @@ def _play_episodes(
     model: Exact | None,
     every: int,
     watchers: Sequence[Callable[[EpisodeReport], bool]],
+    masks: bool,
 ) -> None:
     """Episode by episode, until all are played or a watcher answers no."""
+    here: Moment | None = None
     for _ in range(count):
         due = every > 0 and actor.episode % every == 0
-        terminated, value = _play(actor, env, seed, model if due else None)
-        steps = actor.step
+        here, value = _play(actor, env, seed, model if due else None, here, masks)
+        steps, terminated = actor.step, here.terminated
+        if here.terminated or here.truncated or not getattr(actor, "continuing", False):
+            here = None
         actor.end_episode()
         if watchers:
-            numbers = (value, model.optimum - value) if model is not None and value is not None else (None, None)
-            report = EpisodeReport(actor.episode, actor.returns[-1], steps, terminated, actor.diagnostics, *numbers)
+            regret = None if model is None or value is None else model.optimum - value
+            collected, plan = actor.returns[-1], actor.diagnostics
+            report = EpisodeReport(actor.episode, collected, steps, terminated, plan, value, regret, actor)
             answers = [watch(report) for watch in watchers]
             if not all(answers):
                 return
@@ -118,25 +144,44 @@ def actor_for(
     prior: Prior | None = None,
     discover: bool = True,
     replan_every: int | None = None,
+    task: Task = Task(),  # noqa: B008
 ) -> Actor:
     """What is given, where it is an actor; else what the agent's method ``actor`` makes, or a `Learner`."""
     _check_environment(env)
     spaces = single_spaces(env)
     if isinstance(agent, Actor):
-        if any(setting is not None for setting in (horizon, prior, replan_every)):
-            raise ValueError("horizon, prior and replan_every belong to the learner: give them only with an agent")
+        if any(setting is not None for setting in (horizon, prior, replan_every)) or task != Task():
+            raise ValueError(
+                "horizon, prior, replan_every, discount, continuing and forget belong to the learner: give them only "
+                "with an agent"
+            )
         agent.check_spaces(*spaces)
         if agent.under_way:
             raise ValueError("an episode is under way: finish it, or call learner.end_episode() or abandon_episode()")
+        if agent.episode == 0:
+            compare_with_limit(env, agent.horizon, *_endless(agent))
         return agent
-    steps, number = single_horizon(env, horizon), 0 if seed is None else seed
+    number = 0 if seed is None else seed
     if hasattr(agent, "actor") and not isinstance(agent, type):
-        if replan_every is not None:
-            raise ValueError(f"replan_every={replan_every}: agent={agent!r} has no plans of ours, leave it out")
-        own: Actor = agent.actor(*spaces, steps, prior=prior, seed=number)
+        if replan_every is not None or task != Task():
+            raise ValueError(
+                f"replan_every, discount, continuing and forget are none of {agent!r}'s settings: leave them out"
+            )
+        own: Actor = agent.actor(*spaces, single_horizon(env, horizon), prior=prior, seed=number)
         return own
-    every = 1 if replan_every is None else replan_every
-    return Learner(agent, *spaces, steps, prior=prior, seed=number, discover=discover, replan_every=every)
+    discounts = checks.number("discount", task.discount, 0.0, 1.0, above=True) < 1.0
+    steps = None if horizon is None and discounts else single_horizon(env, horizon)
+    learner = Learner(
+        agent, *spaces, steps, prior=prior, seed=number, discover=discover,
+        replan_every=1 if replan_every is None else replan_every, **task._asdict(),
+    )  # fmt: skip
+    compare_with_limit(env, learner.horizon, *_endless(learner))
+    return learner
+
+
+def _endless(actor: Actor) -> tuple[bool, bool]:
+    """Whether an actor discounts what is to come, and whether its task goes on for ever."""
+    return getattr(actor, "discount", 1.0) < 1.0, getattr(actor, "continuing", False)
 
 
 def _check_environment(env: Any) -> None:
@@ -152,21 +197,37 @@ def _check_environment(env: Any) -> None:
             )
 
 
-def _play(actor: Actor, env: gymnasium.Env[Any, Any], seed: int, model: Exact | None) -> tuple[bool, float | None]:
-    """One episode: whether it terminated, and the exact value of its policy where a model is given."""
-    value, terminated = None, False
-    observation, _ = env.reset(seed=whole_number(seed, "environment", number=actor.episode))
+class Moment(NamedTuple):
+    """What an environment said last."""
+
+    observation: Any
+    info: Any
+    terminated: bool = False
+    truncated: bool = False
+
+
+def _play(
+    actor: Actor, env: gymnasium.Env[Any, Any], seed: int, model: Exact | None, here: Moment | None, masks: bool
+) -> tuple[Moment, float | None]:
+    """One episode, from a reset or from here: its last moment, and its policy's exact value where a model is given."""
+    value = None
+    if here is None:
+        here = Moment(*env.reset(seed=whole_number(seed, "environment", number=actor.episode)))
     while not actor.over:
-        action = actor.act(observation)
+        mask = here.info.get("action_mask") if masks and isinstance(here.info, dict) else None
+        action = actor.act(here.observation) if mask is None else actor.act(here.observation, action_mask=mask)
         if model is not None and value is None:
             value = model.mdp.value(tabulated(actor, model.mdp, model.observations))
-        observation, reward, terminated, truncated, _ = env.step(action)
+        observation, reward, terminated, truncated, info = env.step(action)
         actor.observe(reward, observation, terminated, truncated)  # type: ignore[arg-type]
-    return bool(terminated), value
+        here = Moment(observation, info, bool(terminated), bool(truncated))
+    return here, value
 
 
 def _model(actor: Actor, env: Any) -> Exact:
     if not hasattr(env.unwrapped, "P"):
         raise ValueError(f"evaluate_every needs a model and {env} tells none: leave it at 0")
+    if any(_endless(actor)):
+        raise ValueError("evaluate_every values whole episodes: leave it at 0 with a discount or in a continuing task")
     mdp = MDP.from_gymnasium(env, horizon=actor.horizon)
     return Exact(mdp, optimal_value(mdp), Numbering("observation", env.observation_space, False).all_points())

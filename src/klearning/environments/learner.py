@@ -8,13 +8,16 @@
 Layers have one state more than there are observations: state 0 is where an episode is over. `terminated` leads there,
 which is a fact about the world. `truncated` does not: the episode was merely cut short, and what was seen until then
 is learnt from.
+
+With a discount, or in a task that never ends, no step is nearer to the end than another: every step is acted in by the
+first layer of the plan, the one that looks furthest ahead (agents without a belief act by the layer they are in).
 """
 
 import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,13 +29,16 @@ from klearning.arrays.cards import digits, html_card
 from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.trees import layer_and_state, widen
-from klearning.arrays.types import Floats
+from klearning.arrays.types import Flags, Floats
 from klearning.beliefs.belief import Belief, Prior
-from klearning.beliefs.posterior import Episode
+from klearning.beliefs.posterior import Episode, Posterior
 from klearning.environments import accounts, policy_file
 from klearning.environments.accounts import Account
+from klearning.environments.horizons import effective_horizon, tail
 from klearning.environments.insight import Insight
+from klearning.environments.masks import Masks, forbidden_in, restricted
 from klearning.environments.numbering import Numbering
+from klearning.models.sweeps import hard_sweep
 from klearning.models.tabular import END
 from klearning.trials.agent import LEARNS, Agent, check_methods, set_start
 from klearning.trials.streams import streams
@@ -42,7 +48,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 WAYS = ("greedy", "soft")
-UNDER_WAY = ("step", "over", "_waiting", "_states", "_chosen", "_rewards", "_uniforms", "said")  # what an episode is
+# what an episode is
+UNDER_WAY = ("step", "over", "_waiting", "_states", "_chosen", "_rewards", "_uniforms", "_allowed", "said")
 RECENT = 100  # episodes whose mean return is shown
 
 
@@ -69,6 +76,11 @@ class Learner:
 
     Each episode is learnt from at once. It is planned for only every ``replan_every`` episodes, where planning takes
     long: those between follow the last plan, in which all states that were new to it are one.
+
+    Plans weigh what comes a step later by ``discount``; below 1 the ``horizon`` may be left out, and is as long as it
+    matters. Where the task is ``continuing``, an episode is a window of ``horizon`` steps, and the next one begins
+    where it ended. After each episode all that was ever seen counts ``forget`` times as much: a heuristic for
+    simulators that change, which remembers some 1/(1 − forget) episodes.
     """
 
     def __init__(
@@ -76,14 +88,26 @@ class Learner:
         agent: Agent,
         observation_space: Space[Any],
         action_space: Space[Any],
-        horizon: int,
+        horizon: int | None = None,
         *,
         prior: Prior | None = None,
         seed: int = 0,
         discover: bool = True,
         replan_every: int = 1,
+        discount: float = 1.0,
+        continuing: bool = False,
+        forget: float = 1.0,
     ) -> None:
-        check_methods(agent, LEARNS)
+        self.discount = checks.number("discount", discount, 0.0, 1.0, above=True)
+        self.forget = checks.number("forget", forget, 0.0, 1.0, above=True)
+        if not isinstance(continuing, bool):
+            raise ValueError(f"continuing={continuing!r} is neither True nor False")
+        self.continuing = continuing
+        check_methods(agent, LEARNS if self.forget == 1.0 else (*LEARNS, "forget"))
+        if horizon is None:
+            if self.discount == 1.0:
+                raise ValueError("horizon is missing: give the most steps of an episode, or a discount below 1")
+            horizon = effective_horizon(self.discount)
         if not isinstance(prior, Prior | None):
             raise ValueError(f"prior={prior!r} is no Prior: give kl.Prior(reward=…, transitions=…, stationary=True)")
         self.agent, self.horizon, self.seed = agent, checks.whole("horizon", horizon), checks.whole("seed", seed, 0)
@@ -96,6 +120,8 @@ class Learner:
                 "discover=True with a prior of known transitions, or with a support: they need the number of states, "
                 "give discover=False or leave them out"
             )
+        self._check_task()
+        self.masks = Masks(self.actions.count)
         # actions, the agent's rewards and rows, predictions
         self.streams = streams(seed, "learner", type(agent).__name__, uses=4)
         self.episode = 0  # episodes finished
@@ -106,21 +132,42 @@ class Learner:
         announce_compilation()
         self.memory: Any = self.agent.begin(self._belief())
         self._fill_policy(0)
+        # whether every step is acted in by the first layer
+        self._steady = (self.continuing or self.discount < 1.0) and self._posterior() is not None
         self._new_episode()
+
+    def _check_task(self) -> None:
+        """Settings that do not go together."""
+        if (self.continuing or self.discount < 1.0) and not self.prior.stationary:
+            raise ValueError(
+                f"discount={self.discount:g}, continuing={self.continuing} with a prior that changes with the step: "
+                "give one with stationary=True"
+            )
+        if self.forget < 1.0 and self.prior.transitions.blocks:
+            raise ValueError(
+                f"forget={self.forget:g} with a prior of known transitions, or with a support: leave one of them out"
+            )
 
     def _belief(self) -> Belief:
         """Before anything was seen, in layers as wide as they are now."""
         width = len(self.starts)
         uniform = np.full(width, 1.0 / width)
-        return Belief.empty(self.prior, [width] * self.horizon, self.actions.count, uniform, END)
+        return Belief.empty(self.prior, [width] * self.horizon, self.actions.count, uniform, END, self.discount)
+
+    def _posterior(self) -> Posterior | None:
+        """What the agent believes, where it does."""
+        if hasattr(self.agent, "posterior"):
+            return self.agent.posterior(self.memory)
+        return getattr(self.memory, "posterior", None)  # an agent that is no child of ours
 
     @property
     def belief(self) -> Belief:
         """What is believed now, of an agent that believes something; states are numbered as in `policy`."""
-        posterior = self.agent.posterior(self.memory)
+        posterior = self._posterior()
         if posterior is None:
             raise ValueError(f"agent={self.agent!r} holds no belief: it learns values or policies directly")
-        return replace(self._belief().after(posterior), initial=posterior.model.initial.copy())
+        initial, forgets = posterior.model.initial.copy(), self.forget < 1.0
+        return replace(self._belief().after(posterior), initial=initial, forgets=forgets)
 
     def _fill_policy(self, first: int) -> None:
         """An even policy wherever the agent has yet to plan one, for the states of each layer from ``first`` on."""
@@ -135,6 +182,7 @@ class Learner:
         self._rewards = np.zeros(self.horizon)
         self._uniforms: list[float] = []
         self.insight = Insight(self)
+        self._allowed: Flags | None = None  # at this step
         self._before: Any = None  # the episode: what `abandon_episode` goes back to
         # looked up once, not at every step; whoever was warned is not told again
         self._doubt = no_doubt if self._warned else self.prior.reward.doubt
@@ -142,12 +190,13 @@ class Learner:
     @property
     def policy(self) -> Floats:
         """π_l(a|s) of this episode as (horizon, states, actions); state 0 is the end, others are numbered from 1."""
-        return self._by_step(self.memory.policy)
+        return self._by_step(self.masks.restrict(self.memory.policy, len(self.starts)))
 
     def policies(self, observations: Sequence[Any], how: str = "soft") -> Floats:
         """π_l(a|o) for all steps and these observations, (horizon, observations, actions); ``how`` as in `predict`."""
         checks.choice("how", how, WAYS)
         table = self.memory.policy if how == "soft" else self.agent.exploit(self.memory)
+        table = self.masks.restrict(table, len(self.starts))
         return self._by_step(table)[:, self._columns(observations)]
 
     def values(self, observations: Sequence[Any]) -> Floats:
@@ -215,8 +264,9 @@ class Learner:
         return policy[:, columns]
 
     def _by_step(self, table: Floats) -> Floats:
-        """(actions, states of all steps) as (horizon, states, actions)."""
-        return table.T.reshape(self.horizon, -1, self.actions.count)
+        """(actions, states of all steps) as (horizon, states, actions): what is done at each step."""
+        by_layer = table.T.reshape(self.horizon, -1, self.actions.count)
+        return np.broadcast_to(by_layer[0], by_layer.shape) if self._steady else by_layer
 
     def _columns(self, observations: Sequence[Any]) -> list[int]:
         return [self._column(observation) for observation in observations]
@@ -231,17 +281,22 @@ class Learner:
         """What the agent said of this episode's plan."""
         return dict(zip(self.agent.diagnostics, self.said.tolist(), strict=True))
 
-    def act(self, observation: Any) -> Any:
-        """The action for an observation, drawn from this episode's policy."""
+    def act(self, observation: Any, action_mask: Any = None) -> Any:
+        """The action for an observation, drawn from this episode's policy.
+
+        ``action_mask``, a 0 or 1 per action, says which are allowed: no other is taken, nor is any optimism placed in
+        it. Without one it is the mask that the observation had before, if it had one.
+        """
         if self._waiting or self.over:
             raise RuntimeError(self._misuse("act"))
+        allowed = None if action_mask is None else self.masks.read(action_mask, observation)
         if self.step == 0:  # an episode begins, and is planned for, whole or not at all
             with uninterrupted:
                 self._make_room()  # for what episodes have met that were set aside
-                return self._act(observation)
-        return self._act(observation)
+                return self._act(observation, allowed)
+        return self._act(observation, allowed)
 
-    def _act(self, observation: Any) -> Any:
+    def _act(self, observation: Any, allowed: Flags | None) -> Any:
         l, met = self.step, self.observations.count
         s = self.observations.number(observation) + 1
         if l == 0:
@@ -249,11 +304,21 @@ class Learner:
         elif s != self._states[l]:
             self.observations.forget(met)
             raise ValueError(f"observation={observation!r} is not the one that observe() was given last: pass that one")
+        if allowed is not None:
+            self.masks.tell(s, allowed, observation)
+        self._allowed = self.masks.at(s) if allowed is None else allowed
         width = len(self.starts)
-        column = l * width + (s if s < width else width - 1)  # the last is for new ones
-        a = draw_action(self.memory.policy, column, self._uniforms[l])
+        column = (0 if self._steady else l) * width + (s if s < width else width - 1)  # the last is for new ones
+        a = self._draw(column, self._allowed, self._uniforms[l])
         self._chosen[l], self._waiting = a, True
         return self.actions.point(a)
+
+    def _draw(self, column: int, allowed: Flags | None, u: float) -> int:
+        """The action that a uniform u falls on, among those that are allowed."""
+        policy = self.memory.policy
+        if allowed is None:
+            return draw_action(policy, column, u)
+        return draw_action(restricted(policy[:, column], allowed).reshape(-1, 1), 0, u)
 
     def _begin(self, s: int, met: int) -> None:
         """The first state of an episode is known: count it, and plan if it is time to."""
@@ -299,6 +364,8 @@ class Learner:
             self._warned, self._doubt = True, no_doubt
             warnings.warn(doubt, PriorWarning, stacklevel=2)
         a = None if action is None else self.actions.number(action)
+        if a is not None and self._allowed is not None and not self._allowed[a]:
+            raise ValueError(f"action={action!r} is not allowed by the action_mask of step {l}: say what was done")
         s = END if terminated else self.observations.number(observation) + 1
         self._rewards[l] = r
         if a is not None:
@@ -324,6 +391,10 @@ class Learner:
         numbers = self._states[:seen] + np.arange(seen) * len(self.starts)
         episode = Episode(numbers, self._chosen[:k], self._rewards[:k])
         self.memory = self.agent.update(self.memory, episode, self.episode)
+        if self.forget < 1.0:
+            self.memory = self.agent.forget(self.memory, self.forget)
+        if self.masks.news:
+            self._learn_masks()
         self.returns.append(float(self._rewards[:k].sum()))
         self.episode += 1
         self._new_episode()
@@ -356,6 +427,22 @@ class Learner:
             self.starts[aside._states[0]] -= 1.0
             self._set_starts()
 
+    def _learn_masks(self) -> None:
+        """Let plans know what is not allowed. What was done once, before there was a mask, had been allowed."""
+        news, p = self.masks.news, self._posterior()
+        if p is not None:
+            for s in news:
+                visits = p.visits[:, s :: len(self.starts)]
+                news[s] = news[s] | ((visits > 0.0) & np.isfinite(visits)).any(axis=1)
+        self.memory = self._forbidding(self.memory, news)
+        self.masks.settle()
+
+    def _forbidding(self, memory: Any, masks: dict[int, Flags]) -> Any:
+        """The memory of an agent that plans with no other actions than these in their states."""
+        if not masks or not hasattr(self.agent, "forbid"):  # of an agent that is no child of ours
+            return memory
+        return self.agent.forbid(memory, *forbidden_in(masks.items()))
+
     def abandon_episode(self) -> None:
         """Forget the episode under way, as if it had not begun: where the simulator failed, or was interrupted.
 
@@ -370,6 +457,7 @@ class Learner:
                 self._set_starts()
             else:
                 self._make_room()
+            self.masks.forget_news()
             self._new_episode()
 
     def _make_room(self) -> None:
@@ -389,36 +477,55 @@ class Learner:
             policy[..., before:] = policy[..., before - 1 : before]
         self._set_starts()
 
-    def predict(self, observation: Any, step: int = 0, how: str = "greedy", *, info: bool = False) -> Any:
+    def predict(
+        self, observation: Any, step: int = 0, how: str = "greedy", action_mask: Any = None, *, info: bool = False
+    ) -> Any:
         """The action for an observation, in deployment: nothing is learnt and the episode under way is left alone.
 
         "greedy" is best on average over what is believed so far, with no exploration; "soft" draws from the policy
-        that explores. ``step`` counts from 0; the horizon matters little far from its end.
+        that explores. ``step`` counts from 0; the horizon matters little far from its end, and with a discount, or in
+        a continuing task, not at all. ``action_mask`` is as in `act`.
 
         With ``info`` the answer is (action, dict): whether the observation was ``met``, how many ``visits`` it had
         (None where nobody counts), the ``value`` of the greedy policy from there on, ``probability`` of the action.
         """
         checks.choice("how", how, WAYS)
-        column = self._column(observation)
-        s = self._layer(step) * len(self.starts) + column
+        l, allowed = self._layer(step), None
+        if action_mask is not None:
+            allowed = self.masks.read(action_mask, observation)
+        elif self.observations.knows(observation):
+            allowed = self.masks.at(1 + self.observations.number(observation))
+        column = l * len(self.starts) + self._column(observation)
         if how == "soft":
-            a = draw_action(self.memory.policy, s, self.streams[3].random())
+            a = self._draw(column, allowed, self.streams[3].random())
         else:
-            a = int(self.insight.greedy[:, s].argmax())
-        return (self.actions.point(a), self._info(observation, step, how, a)) if info else self.actions.point(a)
+            best = self.insight.greedy[:, column]
+            a = int((best if allowed is None else self._best_allowed(best, allowed, column)).argmax())
+        return (self.actions.point(a), self._info(observation, l, how, a)) if info else self.actions.point(a)
 
-    def _info(self, observation: Any, step: int, how: str, a: int) -> dict[str, Any]:
+    def _info(self, observation: Any, l: int, how: str, a: int) -> dict[str, Any]:
         column, visits = self._column(observation), self.insight.visits()
-        tried = None if visits is None else float(self.insight.at_step(visits, step)[:, column].sum())
-        value = float(self.insight.at_step(self.insight.values, step)[column])
-        probability = 1.0 if how == "greedy" else float(self.insight.at_step(self.memory.policy, step)[a, column])
+        tried = None if visits is None else float(self.insight.at_step(visits, l)[:, column].sum())
+        value = float(self.insight.at_step(self.insight.values, l)[column])
+        probability = 1.0 if how == "greedy" else float(self.insight.at_step(self.memory.policy, l)[a, column])
         return {"met": self.met(observation), "visits": tried, "value": value, "probability": probability}
 
     def _layer(self, step: int) -> int:
+        """Which layer of the plan is followed at a step."""
         l = checks.whole("step", step, 0)
+        if self._steady:
+            return 0
         if l >= self.horizon:
             raise ValueError(f"step={step} is not below the horizon of {self.horizon}: give a smaller one")
         return l
+
+    def _best_allowed(self, best: Floats, allowed: Flags, column: int) -> Floats:
+        """The best actions among these; by their values where none of the best is among them."""
+        if not (best * allowed).any() and (p := self._posterior()) is not None:
+            Q = np.zeros((self.actions.count, int(p.model.layers[-1])))
+            hard_sweep(p.model, p.model.reward, Q, np.zeros(Q.shape[1]))
+            return np.where(allowed, Q[:, column], -np.inf)
+        return restricted(best, allowed)
 
     def _misuse(self, called: str) -> str:
         if self._waiting:
@@ -426,6 +533,16 @@ class Learner:
         if self.over:
             return f"{called}() after the episode's end at step {self.step}: call end_episode() first"
         return f"{called}() before act(): ask for an action first"
+
+    @property
+    def tail(self) -> float:
+        """γ^H / (1 − γ): how far at most the values of plans are off, in units of the largest reward, by ending at H.
+
+        0 without a discount where episodes end by themselves, infinite where they do not.
+        """
+        if self.discount < 1.0:
+            return tail(self.discount, self.horizon)
+        return inf if self.continuing else 0.0
 
     @property
     def under_way(self) -> bool:
@@ -451,7 +568,11 @@ class Learner:
         policy_file.export(self, path)
 
     def __repr__(self) -> str:
-        return f"Learner({self.agent!r}, horizon={self.horizon}, episodes={self.episode})"
+        task = f"horizon={self.horizon}"
+        if self.discount < 1.0:
+            task += f", discount={self.discount:g} (plans leave out at most {self.tail:.3g} of the largest reward)"
+        task += (", continuing=True" if self.continuing else "") + (f", forget={self.forget:g}" * (self.forget < 1.0))
+        return f"Learner({self.agent!r}, {task}, episodes={self.episode})"
 
     def _repr_html_(self) -> str:
         recent = self.returns[-RECENT:]

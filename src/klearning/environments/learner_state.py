@@ -28,6 +28,8 @@ from klearning.storage.codec import (
 from klearning.storage.learner_file import read_archive, write_archive
 from klearning.trials.streams import set_state
 
+TASK = ("discount", "continuing", "forget")  # settings that came later: files of before have none
+
 # what building from settings that nobody wrote may raise, in our code or in Gymnasium's
 NOT_OURS = (IndexError, TypeError, ValueError, AttributeError, AssertionError, OverflowError, RecursionError)
 
@@ -53,6 +55,7 @@ def load(path: str | Path) -> Learner:
             seed=settings["seed"],
             discover=settings["discover"],
             replan_every=settings.get("replan_every", 1),  # files of before have none
+            **{name: settings[name] for name in TASK if name in settings},
         )
         restore(learner, settings, arrays)
     except NotRegistered as error:
@@ -75,6 +78,7 @@ def settings_of(learner: Learner, beside: Arrays) -> dict[str, Any]:
         "replan_every": learner.replan_every,
         "seed": learner.seed,
         "prior": prior_data(learner.prior, beside),
+        **{name: getattr(learner, name) for name in TASK},
         "episode": learner.episode,
         "step": learner.step,
         "over": bool(learner.over),
@@ -89,6 +93,8 @@ def arrays_of(learner: Learner) -> Arrays:
     return {
         **dict(zip(leaf_names(learner.memory), take_apart(learner.memory), strict=True)),
         "starts": learner.starts,
+        "masks": learner.masks.as_array(learner.masks.known),
+        "new_masks": learner.masks.as_array(learner.masks.news),
         "said": learner.said,
         "returns": np.array(learner.returns, np.float64),
         "states": learner._states[: l + 1],
@@ -106,7 +112,12 @@ def restore(learner: Learner, settings: dict[str, Any], arrays: Arrays) -> None:
     check_starts(learner, arrays["starts"])
     check_episode(learner, settings, arrays)
     l, learner.starts = settings["step"], arrays["starts"]
-    learner.memory = restored(learner.agent.begin(learner._belief()), arrays)
+    if "masks" in arrays:
+        met, masks = 1 + learner.observations.count, learner.masks
+        masks.known = masks.from_array("masks", arrays["masks"], min(met, len(learner.starts)))
+        masks.news = masks.from_array("new_masks", arrays["new_masks"], met)
+    fresh = learner._forbidding(learner.agent.begin(learner._belief()), learner.masks.known)
+    learner.memory = restored(fresh, arrays)
     check_belief(learner)
     learner.episode, learner.step, learner.over = settings["episode"], l, settings["over"]
     learner._waiting, learner.said = settings["waiting"], arrays["said"]

@@ -47,14 +47,14 @@ def single_horizon(env: Environment, horizon: int | None) -> int:
     return read_horizon(env, getattr(spec, "max_episode_steps", None))
 
 
-def play_side_by_side(actor: Any, envs: Envs, count: int, seed: int, watchers: Watchers) -> None:
+def play_side_by_side(actor: Any, envs: Envs, count: int, seed: int, watchers: Watchers, masks: bool = True) -> None:
     """Begin ``count`` episodes and end them all; what is under way when a watcher or an error stops it is given up."""
     if not isinstance(actor, Learner):
         raise ValueError(
             f"env={envs!r} is a vector of {envs.num_envs} environments, and {actor!r} plays one at a time: "
             "give one, gymnasium.make(…)"
         )
-    lanes = Lanes(actor, envs, count, seed)
+    lanes = Lanes(actor, envs, count, seed, masks)
     try:
         lanes.play(watchers)
     finally:
@@ -67,12 +67,11 @@ def play_side_by_side(actor: Any, envs: Envs, count: int, seed: int, watchers: W
 class Lanes:
     """A learner's episodes in a vector of environments, at most one in each."""
 
-    def __init__(self, learner: Learner, envs: Envs, count: int, seed: int) -> None:
-        self.learner, self.envs, self.count, self.seed = learner, envs, count, seed
+    def __init__(self, learner: Learner, envs: Envs, count: int, seed: int, masks: bool) -> None:
+        self.learner, self.envs, self.count, self.seed, self.masks = learner, envs, count, seed, masks
         self.begun = 0
         self.earlier = learner.episode  # episodes that were before
         self.episodes: list[Learner | None] = [None] * envs.num_envs
-        self.idle = learner.actions.point(0)  # done where no episode is under way, and of no consequence
         mode = envs.metadata.get("autoreset_mode", NEXT_STEP)
         self.mode = str(getattr(mode, "value", mode))
 
@@ -80,11 +79,12 @@ class Lanes:
         """Step by step, everywhere at once."""
         fresh = np.ones(self.envs.num_envs, np.bool_)  # where the first observation of an episode is seen
         resetting = ~fresh  # where it will be after the next step
-        points = self._split(self.envs.reset(seed=self._seeds(fresh))[0])
+        observations, infos = self.envs.reset(seed=self._seeds(fresh))
+        points, masks = self._split(observations), self._masks(infos)
         while self.begun < self.count or any(episode is not None for episode in self.episodes):
-            actions = [self._action(i, point, fresh[i]) for i, point in enumerate(points)]
+            actions = [self._action(i, point, fresh[i], masks[i]) for i, point in enumerate(points)]
             observations, rewards, terminated, truncated, infos = self.envs.step(self._join(actions))
-            points = self._split(observations)
+            points, masks = self._split(observations), self._masks(infos)
             ended = np.asarray(terminated, np.bool_) | np.asarray(truncated, np.bool_)
             last = infos["final_obs"] if self.mode == SAME_STEP and ended.any() else points
             for i, episode in enumerate(self.episodes):
@@ -95,29 +95,33 @@ class Lanes:
             if not self._learn(over, ended, terminated, watchers):
                 return
             if self.mode == DISABLED:
-                fresh = over | ended
+                fresh = ended if self.learner.continuing else over | ended
                 if fresh.any():
-                    mask = {"reset_mask": fresh.copy()}
-                    points = self._split(self.envs.reset(seed=self._seeds(fresh), options=mask)[0])
+                    which = {"reset_mask": fresh.copy()}
+                    observations, infos = self.envs.reset(seed=self._seeds(fresh), options=which)
+                    points, first = self._split(observations), self._masks(infos)
+                    masks = [first[i] if fresh[i] else mask for i, mask in enumerate(masks)]
             else:
                 fresh, resetting = (ended, resetting) if self.mode == SAME_STEP else (resetting, ended)
+            if self.learner.continuing:
+                fresh = fresh | (over & ~ended)  # the next window begins where this one ended
 
-    def _action(self, i: int, point: Any, fresh: bool) -> Any:
+    def _action(self, i: int, point: Any, fresh: bool, mask: Any) -> Any:
         """What to do in environment i, where an episode may begin."""
         episode = self.episodes[i]
         if episode is not None:
-            return episode.act(point)
+            return episode.act(point, action_mask=mask)
         if not fresh or self.begun == self.count:
-            return self.idle
+            return self.learner.actions.point(0 if mask is None else int(np.argmax(mask)))  # of no consequence
         with uninterrupted:
-            action = self.learner.act(point)
+            action = self.learner.act(point, action_mask=mask)
             self.episodes[i] = self.learner.set_aside()
             self.begun += 1
         return action
 
     def _learn(self, over: Flags, ended: Flags, terminated: Any, watchers: Watchers) -> bool:
         """Learn from the episodes that are over, one by one; whether to go on."""
-        if self.mode != DISABLED and (over & ~ended).any():
+        if self.mode != DISABLED and not self.learner.continuing and (over & ~ended).any():
             i, H = int(np.argmax(over & ~ended)), self.learner.horizon
             raise ValueError(
                 f"horizon={H} is over and environment {i} goes on, which autoreset cannot cut short: give each a time "
@@ -143,6 +147,13 @@ class Lanes:
         for k, i in enumerate(np.flatnonzero(where)):
             seeds[i] = whole_number(self.seed, "environment", number=self.earlier + self.begun + k)
         return seeds
+
+    def _masks(self, infos: Any) -> list[Any]:
+        """What every environment allows, where it says so."""
+        told = infos.get("_action_mask") if self.masks else None
+        if told is None:
+            return [None] * len(self.episodes)
+        return [infos["action_mask"][i] if told[i] else None for i in range(len(told))]
 
     def _split(self, observations: Any) -> list[Any]:
         return list(iterate(self.envs.observation_space, observations))

@@ -8,8 +8,9 @@ from klearning.arrays.compiled import index, kernel
 from klearning.arrays.elementary import exp_negative, log1p_unit
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
-from klearning.models.sweeps import Model, at_start, first_column
+from klearning.models.sweeps import FORBIDDEN, Model, at_start, first_column
 
+HOPELESS = -0.5 * FORBIDDEN  # a difference of values that only what is not allowed makes
 LANES = 8  # states are folded this many at a time: layers begin at multiples of it
 BLOCK = 512  # states whose actions are gone through A²/2 times while they are in the cache
 
@@ -121,7 +122,8 @@ def fold(tau: float, W: Soft, l: int, a: int) -> None:
     V ← τ log(exp(V/τ) + exp(K/τ))   with p = exp(K/τ) / (exp(V/τ) + exp(K/τ)) the new action's share
     V″ ← V″ + p (K″ − V″) + p(1−p) (slope difference)² / τ
 
-    where the slope of an action is K′ − K/τ and K′ = H − C/τ².
+    where the slope of an action is K′ − K/τ and K′ = H − C/τ². What is not allowed has no share, not even the least
+    that `exp_negative` gives: products with that are subnormal, and slow.
     """
     V, H, C, D, share = W.V, W.H, W.C, W.D, W.share[a]
     K_a, H_a, C_a, D_a = W.K_a, W.H_a, W.C_a, W.D_a
@@ -132,6 +134,7 @@ def fold(tau: float, W: Soft, l: int, a: int) -> None:
         d = K_a[i] - V[s]
         gap = abs(d) * once
         e = exp_negative(-gap)
+        e = e if abs(d) < HOPELESS else 0.0
         major = 1.0 / (1.0 + e)
         minor = e * major
         p = major if d > 0.0 else minor

@@ -6,7 +6,8 @@ over the next layer, so that
 
     Σ_s' P(s'|s,a) V(s')  =  scale(s,a) · (mass · mean of V over layer l+1  +  Σ_seen weight(s') V(s'))
 
-costs one mean per layer and one term per distinct transition, never |S_l|·A·|S_{l+1}|.
+costs one mean per layer and one term per distinct transition, never |S_l|·A·|S_{l+1}|. Where what comes a step later is
+worth γ times as much, scale holds that factor too.
 
 Values, policies and bonuses have a column for every state of every layer. Rewards, transitions and counts have one for
 every row of the model's tables, which is the same where each layer has rows of its own; where the world does not
@@ -22,6 +23,8 @@ from klearning.arrays.row_checks import check_rows
 from klearning.arrays.rows import Rows
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
+
+FORBIDDEN = -1e80  # what an action pays that is not allowed: no plan makes up for it, and its square is a float
 
 
 @marked(

@@ -53,11 +53,7 @@ def read_table(env: Any, initial: ArrayLike | None) -> Table:
 def read_horizon(env: Any, horizon: int | None) -> int:
     """The argument, or the environment's time limit, or its own word for it."""
     if horizon is None:
-        horizon = getattr(getattr(env, "spec", None), "max_episode_steps", None)
-    layer = env
-    while horizon is None and hasattr(layer, "env"):  # a TimeLimit around an environment without a spec
-        horizon = getattr(layer, "_max_episode_steps", None)
-        layer = layer.env
+        horizon = time_limit(env)
     if horizon is None:
         horizon = getattr(getattr(env, "unwrapped", env), "horizon", None)
     if horizon is None:
@@ -65,6 +61,16 @@ def read_horizon(env: Any, horizon: int | None) -> int:
             f"env={env!r} has no time limit, so an episode may never end: give horizon=, the most steps of an episode"
         )
     return checks.whole("horizon", horizon)
+
+
+def time_limit(env: Any) -> int | None:
+    """The most steps of an episode by the environment's spec, or by a TimeLimit around one without a spec."""
+    limit = getattr(getattr(env, "spec", None), "max_episode_steps", None)
+    layer = env
+    while limit is None and hasattr(layer, "env"):
+        limit = getattr(layer, "_max_episode_steps", None)
+        layer = layer.env
+    return limit
 
 
 def read_name(env: Any) -> str:

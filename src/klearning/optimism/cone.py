@@ -13,7 +13,7 @@ from klearning.arrays import checks
 from klearning.arrays.layers import by_layer
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
-from klearning.models.sweeps import Model, occupancy_sweep
+from klearning.models.sweeps import FORBIDDEN, Model, occupancy_sweep
 from klearning.optimism.bonuses import BONUSES
 from klearning.optimism.plan import Plan, solve
 from klearning.optimism.program import Program, program
@@ -36,6 +36,8 @@ def cone_program(model: Model, c: Floats) -> ConeProgram:
         import cvxpy as cp
     except ImportError:
         raise ImportError("solve_cone needs CVXPY: pip install cvxpy clarabel scipy") from None
+    if (model.reward <= FORBIDDEN).any():
+        raise ValueError("belief knows of actions that are not allowed, and a cone program does not: use kl.solve")
     layers, actions = model.layers, c.shape[0]
     L = len(layers) - 1
     choices = [[i for i in range(n) if i != model.end] for n in np.diff(layers)]  # where something is left to choose

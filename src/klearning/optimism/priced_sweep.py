@@ -16,7 +16,7 @@ from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Posterior
 from klearning.models.soft import Soft, boltzmann, fold, soft_arrays, without_padding
-from klearning.models.sweeps import Model, at_start, first_column, hard_sweep
+from klearning.models.sweeps import FORBIDDEN, Model, at_start, first_column, hard_sweep
 from klearning.optimism.price import Part, all_unseen, mix, several_seen, tilt_layer
 from klearning.optimism.temperature import (
     MOST_SWEEPS,
@@ -44,7 +44,7 @@ def priced_arrays(belief: Belief, p: Posterior) -> Priced:
     """The prices follow what ``p`` comes to know: it shares its counts."""
     horizon = belief.horizon
     span = np.full(horizon, np.inf) if belief.prior.span is None else belief.prior.spans(horizon)
-    unseen = unseen_arrays(float(belief.transitions.even_mass), p.moves, span)
+    unseen = unseen_arrays(float(belief.transitions.even_mass), p.moves, span, p.discount)
     return Priced(soft_arrays(belief.layers, belief.actions), unseen)
 
 
@@ -53,8 +53,12 @@ def priced_backup(
     model: Model, c: Floats, tau: float, l: int, a: int, top: float, W: Soft, u: Unseen,
     K: Floats, H: Floats, C: Floats, D: Floats, at: int,
 ) -> None:  # fmt: skip
-    """One action's K and its parts for the states of layer l, as `soft.backup`, with φ for P̄V."""
-    rows, low, bonus = model.rows, model.layers[l], first_column(model, c, l)
+    """One action's K and its parts for the states of layer l, as `soft.backup`, with φ for P̄V; with γφ for γP̄V.
+
+    The certainty equivalent of γ·P·V at τ is γ times that of P·V at τ/γ, and so at most γφ.
+    """
+    rows, low, gamma = model.rows, model.layers[l], u.discount
+    bonus = first_column(model, c, l)
     last, below = l + 2 == model.layers.size, W.at[l + 1] - model.table[l + 1]
     once, thrice = 1.0 / tau, 2.0 / (tau * tau * tau)
     unvisited = Part(0.0, 0.0, 0.0, 0.0) if last or u.mass == 0.0 else all_unseen(u, top, tau)
@@ -72,10 +76,10 @@ def priced_backup(
             elif u.mass > 0.0:  # else the prior's mass is in the rows, on a support
                 phi = mix(u, phi, u.moves[a, row], top, tau)
         c_s = c[a, bonus + i]
-        K[at + i] = model.reward[a, row] + c_s * once + phi.V
-        H[at + i] = phi.H
-        C[at + i] = c_s + phi.C
-        D[at + i] = c_s * thrice + phi.D
+        K[at + i] = model.reward[a, row] + c_s * once + gamma * phi.V
+        H[at + i] = gamma * phi.H
+        C[at + i] = c_s + gamma * phi.C
+        D[at + i] = c_s * thrice + gamma * phi.D
 
 
 @kernel
@@ -148,11 +152,12 @@ def priced_at_optimum(
 
 @kernel
 def largest_reward(model: Model) -> float:
-    """The largest |m(s,a)|."""
+    """The largest |m(s,a)| of actions that are allowed."""
     largest = 0.0
     for a in range(model.reward.shape[0]):
         for s in range(model.reward.shape[1]):
-            largest = max(largest, abs(model.reward[a, s]))
+            if model.reward[a, s] > FORBIDDEN:
+                largest = max(largest, abs(model.reward[a, s]))
     return largest
 
 

@@ -45,13 +45,15 @@ class Unseen(NamedTuple):
     D: Floats
     g: Floats
     variance: Floats  # of g
+    discount: float  # γ
 
 
-def unseen_arrays(mass: float, moves: Floats, span: Floats) -> Unseen:
+def unseen_arrays(mass: float, moves: Floats, span: Floats, discount: float) -> Unseen:
     """For rows that were seen ``moves`` times."""
     none = np.zeros((1, KNOTS.size))
     counts, weights, logs = table(mass) if mass > 0.0 else (np.zeros(1, np.int64), none, none)
-    return Unseen(mass, KNOTS, counts, weights, logs, moves, span, *np.zeros((9, KNOTS.size)))
+    chance, S, log_S, V, H, C, D, g, variance = np.zeros((9, KNOTS.size))
+    return Unseen(mass, KNOTS, counts, weights, logs, moves, span, chance, S, log_S, V, H, C, D, g, variance, discount)
 
 
 @cache

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Protocol, cast
 import numpy as np
 from typing_extensions import TypeVar
 
-from klearning.arrays.types import Floats
+from klearning.arrays.types import Flags, Floats, Ints
 from klearning.beliefs.belief import Belief
-from klearning.beliefs.posterior import Episode, Posterior, learn
-from klearning.models.sweeps import greedy, hard_sweep
+from klearning.beliefs.posterior import Episode, Posterior, forbid, forget, learn
+from klearning.models.sweeps import FORBIDDEN, greedy, hard_sweep
 from klearning.trials.task import Streams, Task, play
 
 
@@ -85,6 +85,24 @@ class Agent(Protocol[M]):
         """From now on episodes begin with these probabilities in the states of the first layer."""
         set_start(self.posterior(memory), initial)
 
+    def forbid(self, memory: M, states: Ints, forbidden: Flags) -> M:
+        """From now on these actions, (A, n), are not allowed in n states, counted within a layer; the others are."""
+        posterior = self.posterior(memory)
+        if posterior is not None:
+            forbid(posterior, states, forbidden)
+        return self.refreshed(memory)
+
+    def forget(self, memory: M, factor: float) -> M:
+        """Let all that was seen count ``factor`` times as much: a heuristic for worlds that change."""
+        posterior = self.posterior(memory)
+        if posterior is not None:
+            forget(posterior, factor)
+        return self.refreshed(memory)
+
+    def refreshed(self, memory: M) -> M:
+        """The memory, with whatever it makes of its posterior and keeps made anew: that was changed in place."""
+        return memory
+
 
 Stepwise = Agent  # its name where `Learner` asked for more than `run`
 
@@ -108,6 +126,12 @@ def set_start(posterior: Posterior | None, initial: Floats) -> None:
     """Let episodes begin so in what is believed."""
     if posterior is not None:
         posterior.model.initial[:] = initial
+
+
+def forbid_values(Q: Floats, columns: Ints, forbidden: Flags, before: float) -> None:
+    """In some columns of Q, what is not allowed is worth `FORBIDDEN`, and what is again, as much as ``before``."""
+    allowed = np.where(Q[:, columns] <= FORBIDDEN, before, Q[:, columns])
+    Q[:, columns] = np.where(forbidden, FORBIDDEN, allowed)
 
 
 PLAYS = ("begin", "advance", "values")  # what `run` asks for

@@ -125,7 +125,8 @@ def episodes_needed(problem: Problem, agent: Agent, seed: int = 0, most: int | N
     learner = Learner(agent, *spaces, problem.horizon, prior=problem.prior, seed=seed)
     value = -np.inf
     while learner.episode < most:
-        learn(learner, env, episodes=min(problem.every, most - learner.episode), seed=seed)
+        count = min(problem.every, most - learner.episode)
+        learn(learner, env, episodes=count, seed=seed, action_masks=False)  # textbook Q-learning has none
         value = deployed_value(learner, mdp)
         if value >= wanted:
             return Outcome(learner.episode, value, best)
