@@ -83,6 +83,8 @@ def learn(
     count, every = checks.whole("episodes", episodes), checks.whole("evaluate_every", evaluate_every, 0)
     task = Task(discount, continuing, forget)
     actor = actor_for(agent, env, seed=seed, horizon=horizon, prior=prior, discover=discover, task=task)
+    if actor.episode == 0:
+        compare_with_limit(env, actor.horizon, *_endless(actor))
     root = actor.seed if seed is None else checks.whole("seed", seed, 0)
     model = _model(actor, env) if every else None
     watchers = [guarded(callback) for callback in callbacks]
@@ -145,8 +147,6 @@ def actor_for(
         agent.check_spaces(*spaces)
         if agent.under_way:
             raise ValueError("an episode is under way: finish it, or call learner.end_episode() or abandon_episode()")
-        if agent.episode == 0:
-            compare_with_limit(env, agent.horizon, *_endless(agent))
         return agent
     number = 0 if seed is None else seed
     if hasattr(agent, "actor") and not isinstance(agent, type):
@@ -156,9 +156,7 @@ def actor_for(
         return own
     discounts = checks.number("discount", task.discount, 0.0, 1.0, above=True) < 1.0
     steps = None if horizon is None and discounts else read_horizon(env, horizon)
-    learner = Learner(agent, *spaces, steps, prior=prior, seed=number, discover=discover, **task._asdict())
-    compare_with_limit(env, learner.horizon, *_endless(learner))
-    return learner
+    return Learner(agent, *spaces, steps, prior=prior, seed=number, discover=discover, **task._asdict())
 
 
 def _endless(actor: Actor) -> tuple[bool, bool]:
