@@ -43,7 +43,7 @@ def interrupted_after(seconds: float, learner: kl.Learner, env: gymnasium.Env, e
 @pytest.mark.usefixtures("alarm")
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: type(agent).__name__)
 def test_an_interrupted_learner_equals_one_that_was_not(agent: Any, tmp_path: Path) -> None:
-    env, rng = gymnasium.make("FrozenLake-v1"), random.Random(1)
+    env, rng = gymnasium.make("FrozenLake-v1", max_episode_steps=20), random.Random(1)
     spaces = env.observation_space, env.action_space
     whole = kl.learn(agent, env, episodes=60, horizon=20)
     learner, interrupts = kl.Learner(agent, *spaces, 20), 0

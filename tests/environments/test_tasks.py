@@ -169,8 +169,8 @@ def test_taxi_learns_faster_with_its_masks():
     """Its mask names what can change anything. One seed each, fixed; measured: see docs/howto/tasks.md."""
     env = gymnasium.make("Taxi-v4")
     prior = kl.Prior(kl.Gaussian(0.0, 4.0, 0.1), kl.Dirichlet(0.01), stationary=True)
-    masked = kl.learn(kl.PSRL(), env, episodes=60, horizon=200, prior=prior)
-    blind = kl.learn(kl.PSRL(), env, episodes=60, horizon=200, prior=prior, action_masks=False)
+    masked = kl.learn(kl.PSRL(), env, episodes=20, horizon=200, prior=prior)
+    blind = kl.learn(kl.PSRL(), env, episodes=20, horizon=200, prior=prior, action_masks=False)
     assert np.mean(masked.returns) > np.mean(blind.returns) + 50.0
 
 

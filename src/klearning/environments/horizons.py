@@ -45,4 +45,4 @@ def compare_with_limit(env: Any, horizon: int, discounts: bool, continuing: bool
             f"horizon={horizon} cuts the episodes of an environment whose time limit is {limit}: leave it out, "
             "or give continuing=True to go on from where a plan ends"
         )
-    warnings.warn(text, TaskWarning, stacklevel=4)
+    warnings.warn(text, TaskWarning, stacklevel=3)

@@ -91,6 +91,8 @@ def learn(
     actor = actor_for(
         agent, env, seed=seed, horizon=horizon, prior=prior, discover=discover, replan_every=replan_every, task=task
     )
+    if actor.episode == 0:
+        compare_with_limit(env, actor.horizon, *_endless(actor))
     root = actor.seed if seed is None else checks.whole("seed", seed, 0)
     model = _model(actor, env) if every else None
     watchers = [guarded(callback) for callback in callbacks]
@@ -158,8 +160,6 @@ def actor_for(
         agent.check_spaces(*spaces)
         if agent.under_way:
             raise ValueError("an episode is under way: finish it, or call learner.end_episode() or abandon_episode()")
-        if agent.episode == 0:
-            compare_with_limit(env, agent.horizon, *_endless(agent))
         return agent
     number = 0 if seed is None else seed
     if hasattr(agent, "actor") and not isinstance(agent, type):
@@ -171,12 +171,10 @@ def actor_for(
         return own
     discounts = checks.number("discount", task.discount, 0.0, 1.0, above=True) < 1.0
     steps = None if horizon is None and discounts else single_horizon(env, horizon)
-    learner = Learner(
+    return Learner(
         agent, *spaces, steps, prior=prior, seed=number, discover=discover,
         replan_every=1 if replan_every is None else replan_every, **task._asdict(),
     )  # fmt: skip
-    compare_with_limit(env, learner.horizon, *_endless(learner))
-    return learner
 
 
 def _endless(actor: Actor) -> tuple[bool, bool]:
