@@ -10,6 +10,20 @@ import numpy as np
 
 from klearning.arrays.types import Floats
 
+__all__ = [
+    "Comparison",
+    "Interval",
+    "Survival",
+    "fraction_interval",
+    "holm",
+    "kaplan_meier",
+    "mean_interval",
+    "median_interval",
+    "median_time",
+    "paired_difference",
+    "paired_sign_test",
+]
+
 FEWEST = 10  # seeds below which no interval is given: at 5, a nominal 95% covers some 75% on skewed data
 RESAMPLES = 4000
 MANY = 2000  # values beyond which a mean is normal enough, and resamples of them are gigabytes
