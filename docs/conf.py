@@ -15,6 +15,7 @@ root_doc = "docs/README"
 include_patterns = ["*.md", "docs/**.md", "examples/README.md"]
 exclude_patterns = [".*", "out", "src", "tests"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton", "tools.site"]
+smartquotes = False
 nitpicky = True
 nitpick_ignore_regex = [("py:class", ".*")]  # types of other packages, and those of ours that are not public
 
@@ -38,6 +39,7 @@ autodoc_inherit_docstrings = False
 python_maximum_signature_line_length = 90
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"
 html_title = "klearning"
 html_copy_source = False
 html_show_copyright = False

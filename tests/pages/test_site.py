@@ -94,7 +94,7 @@ def test_an_entry_says_what_its_source_says(site):
     """Fields with their comments, defaults and types as they are written, `|` and `_` in formulas."""
     out, _ = site
     text = re.sub(r"<[^>]+>", "", (out / "docs/reference/api/worlds.html").read_text())
-    assert "(A, S) means, the kernels’ order" in text
+    assert "(A, S) means, the kernels' order" in text
     assert "|S_l| of each layer." in text
     assert re.search(r"rewards: Sequence\[ArrayLike\],", text)
     text = re.sub(r"<[^>]+>", "", (out / "docs/reference/api/beliefs.html").read_text())
