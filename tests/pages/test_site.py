@@ -21,7 +21,7 @@ FETCHED = re.compile(r"""url\(\s*["']?(?!["']|data:|#)|@import""")  # by a style
 class Reader(HTMLParser):
     """The anchors of a page, its links and what it loads."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path):
         super().__init__()
         self.anchors, self.links, self.loads = [], [], []
         self.feed(path.read_text())
@@ -107,7 +107,7 @@ def test_what_is_wrong_is_an_error(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "README.md").write_text("# Map\n\n[x](nowhere.md) [y](other.md#none)\n")
     (tmp_path / "docs" / "other.md").write_text("# Other\n")
-    done = build(tmp_path / "site", tmp_path, "-b", "dummy")
+    done = build(tmp_path / "site", tmp_path, "-b", "dummy", "-D", "extensions=myst_nb")
     assert done.returncode
     for complaint in ("nowhere.md", "other.md: WARNING: document isn't included in any toctree", "'none'"):
         assert complaint in done.stderr
