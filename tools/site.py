@@ -52,11 +52,16 @@ def tree(text: str, title: str = "") -> str:
 
 
 def markup(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """reStructuredText of a docstring: lines that are set in are code; elsewhere `|` and `_` are only themselves."""
-    text = "\n".join(lines).replace("\b\n", "")
-    text = re.sub(r"(``?[^`]+``?|^    .*)|([|_\\])", lambda m: m[1] or rf"\{m[2]}", text, flags=re.M)
+    """reStructuredText of a docstring: lines that are set in are code, and a list need not stand apart."""
+    text = verbatim("\n".join(lines).replace("\b\n", ""))
     text = re.sub(r"^(\S.*\n)?\n(?=    )", r"\1\n::\n\n", text, flags=re.M)
+    text = re.sub(r"^((?!- )\S.*\n)(?=- )", r"\1\n", text, flags=re.M)
     lines[:] = [*text.split("\n"), "", *(fields(thing) if what == "class" else [])]
+
+
+def verbatim(text: str) -> str:
+    """`|` and `_` are only themselves, in code or not."""
+    return re.sub(r"(``?[^`]+``?|^    .*)|([|_\\])", lambda m: m[1] or rf"\{m[2]}", text, flags=re.M)
 
 
 def fields(thing: type) -> list[str]:
@@ -69,7 +74,8 @@ def fields(thing: type) -> list[str]:
         comment = re.search(r"  # (.+)$", lines[field.lineno - 1])
         if isinstance(field, ast.AnnAssign) and comment:
             name, kind = ast.unparse(field.target), ast.unparse(field.annotation)
-            text += [f".. attribute:: {name}", f"   :type: {kind}", "   :no-index-entry:", "", f"   {comment[1]}", ""]
+            words = verbatim(comment[1])
+            text += [f".. attribute:: {name}", f"   :type: {kind}", "   :no-index-entry:", "", f"   {words}", ""]
     return text
 
 

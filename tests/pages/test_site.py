@@ -12,6 +12,7 @@ import klearning as kl
 from klearning import extension, statistics, theory
 from tests.support.doc_blocks import PAGES, ROOT
 from tools import bonuses, concepts
+from tools import site as site_extension
 
 LOADS = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src", "object": "data"}
 SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:|^//", re.I)
@@ -100,6 +101,14 @@ def test_an_entry_says_what_its_source_says(site):
     text = re.sub(r"<[^>]+>", "", (out / "docs/reference/api/beliefs.html").read_text())
     assert re.search(r"reward: RewardFamily = Gaussian\(\)", text)
     assert "ndarray" not in text
+
+
+def test_a_docstring_may_be_written_as_elsewhere():
+    """A list right below its sentence, code set in, letters that mean something to reStructuredText."""
+    lines = ["P(s'|s), `a|b`:", "- one_", "  more", "- two", "", "Such as", "", "    x_ = 1"]
+    site_extension.markup(None, "function", "", None, None, lines)
+    assert lines[:6] == ["P(s'\\|s), `a|b`:", "", "- one\\_", "  more", "- two", ""]
+    assert lines[6:11] == ["Such as", "", "::", "", "    x_ = 1"]
 
 
 def test_what_is_wrong_is_an_error(tmp_path):

@@ -13,6 +13,7 @@ from klearning.papers.publish import publish
 from klearning.theory import regret_bound
 from tests.support.papers import TINY, figure, fill, tiny_store
 
+
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory):
     return tiny_store(tmp_path_factory)
