@@ -11,9 +11,13 @@ import numpy as np
 from klearning.arrays.types import Floats
 
 __all__ = [
+    "FEWEST",
+    "MANY",
+    "RESAMPLES",
     "Comparison",
     "Interval",
     "Survival",
+    "binomial_half",
     "fraction_interval",
     "holm",
     "kaplan_meier",
