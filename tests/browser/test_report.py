@@ -23,7 +23,7 @@ from klearning.report import LIMIT, as_json, build, films, sections, summarise, 
 from klearning.report.settings import sweep_file
 from klearning.statistics import mean_interval, median_time
 from klearning.storage.files import arrays_to_bytes, checksum
-from tests.cli.test_cli import klearning
+from tests.support.commands import klearning
 from tests.support.papers import PAPER, TINY, figure, tiny_store
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'`"

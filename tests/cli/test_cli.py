@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import COMMAND, klearning
+from tests.support.commands import COMMAND as COMMAND
+from tests.support.commands import klearning as klearning
 
 FULL = Path("/dev/full")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import klearning as kl
-from tests.cli.test_cli import klearning
+from tests.support.commands import klearning
 
 LAKE = ("learn", "FrozenLake-v1", "PSRL", "--horizon", "20", "-s", "3")
 
