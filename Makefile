@@ -74,7 +74,9 @@ bench: $(DEV)
 	$(BIN)/python -m bench
 
 site: $(DEV)
-	$(BIN)/python -m tools.site out/site
+	@rm -rf out/site
+	$(BIN)/python -m sphinx --quiet --fresh-env --fail-on-warning --keep-going -c docs -d out/doctrees . out/site
+	@echo "open out/site/index.html"
 
 lock:
 	@$(PYTHON) -m venv .venv/lock && .venv/lock/bin/pip install --quiet uv

@@ -1,222 +1,110 @@
-"""The documentation as a site: one HTML file per page, nothing loaded from anywhere, no script.
+"""What Sphinx is told about our pages and docstrings: an extension, named by docs/conf.py.
 
-    python -m tools.site out/site
-
-The Markdown is the documentation; this only dresses it. The map of pages, docs/README.md, is the first page, and its
-headings and lists are the navigation of all others.
+Pages that list others are the navigation, by the headings and lists that they have. A docstring is plain text with
+`code` in it, and the comment beside a field says what it is.
 """
 
-import html
-import os
+import ast
+import dataclasses
+import inspect
 import re
-import shutil
-import sys
-from collections import Counter
-from collections.abc import Iterator
-from itertools import pairwise
-from pathlib import Path
-from typing import NamedTuple
+import textwrap
+from typing import Any
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import get_lexer_by_name
-from pygments.util import ClassNotFound
+from docutils import nodes
+from numpy.typing import ArrayLike
+from sphinx.addnodes import desc_annotation
+from sphinx.application import Sphinx
+from sphinx.util.typing import stringify_annotation
 
-ROOT = Path(__file__).parents[1]
-MAP = Path("docs/README.md")
-STYLE = Path(__file__).with_name("site.css")
-OUTSIDE = ("http://", "https://", "mailto:")
+from klearning.arrays import types
+
+MAPS = ("docs/README", "docs/reference/api", "docs/reference/agents/README")
+NAMES = {"ArrayLike": ArrayLike, **{name: kind for name, kind in vars(types).items() if name[0].isupper()}}
+LONG = {stringify_annotation(kind, "smart"): name for name, kind in NAMES.items()}
+LONG |= {re.sub(r"~[\w.]+\.", "", text): name for text, name in LONG.items()}  # as pages show them
 
 
-class Page(NamedTuple):
-    """A Markdown file, read."""
-
-    source: Path  # relative to the project
-    title: str
-    tokens: list[Token]
-    headings: list[tuple[str, str]]  # of the second level: anchor and text
-
-
-class Group(NamedTuple):
-    """A heading of the map, and the pages under it."""
-
-    title: str
-    pages: list[tuple[Path, str]]
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("source-read", navigate)
+    app.connect("autodoc-process-docstring", markup)
+    app.connect("autodoc-process-signature", shorten)
+    app.connect("doctree-read", shorten_properties)
+    app.connect("autodoc-skip-member", is_field)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def sources() -> list[Path]:
-    """Every page, relative to the project."""
-    found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")]
-    return sorted(path.relative_to(ROOT) for path in found)
+def navigate(app: Sphinx, page: str, source: list[str]) -> None:
+    """A map's headings, and the pages named by the lines below them, once more as the tree that Sphinx navigates by."""
+    if page in MAPS:
+        head, *parts = re.split(r"^## ", source[0], flags=re.M)
+        trees = [tree(head), *(tree(part, part.partition("\n")[0]) for part in parts)]
+        source[0] += "\n".join(trees)
 
 
-def place(source: Path) -> Path:
-    """Where a file of the project lies in the site: docs/ is its top, and a README the index of its folder."""
-    path = source.relative_to("docs") if source.parts[0] == "docs" else Path("project") / source
-    if path.suffix != ".md":
-        return path
-    return path.with_name("index.html") if path.name == "README.md" else path.with_suffix(".html")
+def tree(text: str, title: str = "") -> str:
+    """The pages that items of lists and rows of tables begin or end with; an item's words name its page."""
+    items = re.findall(r"^- \[(.+?)\]\((\S+\.md)\)", text, re.M)
+    rows = re.findall(r"\]\((\S+\.md)\) \|$", text, re.M)
+    pages = [*(f"{words} <{page}>" for words, page in items), *dict.fromkeys(rows)]
+    caption = f":caption: {title}\n" if title else ""
+    return "\n".join(["", "```{toctree}", ":hidden:", caption, *pages, "```", ""]) if pages else ""
 
 
-def build(out: Path) -> list[Path]:
-    """Write the site; returns its pages."""
-    markdown = parser()
-    pages = [read(markdown, source) for source in sources()]
-    groups = navigation(next(page for page in pages if page.source == MAP))
-    used: set[Path] = set()
-    for page in pages:
-        target = out / place(page.source)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        used |= relink(page)
-        body = markdown.renderer.render(page.tokens, markdown.options, {})
-        target.write_text(dress(page, groups, body))
-    for file in used:
-        (out / place(file)).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / file, out / place(file))
-    colours = HtmlFormatter(style="friendly").get_style_defs(".code")
-    dark = HtmlFormatter(style="github-dark").get_style_defs(".code")
-    looks = f"{STYLE.read_text()}\n{colours}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
-    (out / "site.css").write_text(re.sub(r"^\.code \{[^}]*\}$", "", looks, flags=re.M))
-    return [out / place(page.source) for page in pages]
+def markup(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """reStructuredText of a docstring: lines that are set in are code, and a list need not stand apart."""
+    text = verbatim("\n".join(lines).replace("\b\n", ""))
+    text = re.sub(r"^(\S.*\n)?\n(?=    )", r"\1\n::\n\n", text, flags=re.M)
+    text = re.sub(r"^((?!- )\S.*\n)(?=- )", r"\1\n", text, flags=re.M)
+    lines[:] = [*text.split("\n"), "", *(fields(thing) if what == "class" else [])]
 
 
-def parser() -> MarkdownIt:
-    markdown = MarkdownIt("commonmark", {"html": True, "highlight": colour}).enable("table")
-    markdown.add_render_rule("html_block", lambda self, tokens, i, options, env: "")  # comments for the tests
-    markdown.add_render_rule("table_open", lambda self, tokens, i, options, env: '<div class="wide"><table>\n')
-    markdown.add_render_rule("table_close", lambda self, tokens, i, options, env: "</table></div>\n")
-    return markdown
+def verbatim(text: str) -> str:
+    """`|` and `_` are only themselves, in code or not."""
+    return re.sub(r"(``?[^`]+``?|^    .*)|([|_\\])", lambda m: m[1] or rf"\{m[2]}", text, flags=re.M)
 
 
-def colour(code: str, language: str, attributes: str) -> str:
-    try:
-        lexer = get_lexer_by_name(language or "text", stripnl=False)
-    except ClassNotFound:
-        lexer = get_lexer_by_name("text")
-    inside = highlight(code, lexer, HtmlFormatter(nowrap=True))
-    return f'<pre class="code" tabindex="0"><code>{inside}</code></pre>'
+def fields(thing: type) -> list[str]:
+    """The fields of a class that a comment explains."""
+    source = textwrap.dedent(inspect.getsource(thing))
+    node, lines = ast.parse(source).body[0], source.splitlines()
+    assert isinstance(node, ast.ClassDef)
+    text: list[str] = []
+    for field in node.body:
+        comment = re.search(r"  # (.+)$", lines[field.lineno - 1])
+        if isinstance(field, ast.AnnAssign) and comment:
+            name, kind = ast.unparse(field.target), ast.unparse(field.annotation)
+            words = verbatim(comment[1])
+            text += [f".. attribute:: {name}", f"   :type: {kind}", "   :no-index-entry:", "", f"   {words}", ""]
+    return text
 
 
-def read(markdown: MarkdownIt, source: Path) -> Page:
-    """Parse a page and give its headings anchors, as the usual hosts of Markdown do."""
-    tokens = markdown.parse((ROOT / source).read_text())
-    taken, headings, title = Counter[str](), [], source.stem
-    for opening, inline in pairwise(tokens):
-        if opening.type == "heading_open":
-            text = plain(inline)
-            anchor = slug(text, taken)
-            opening.attrSet("id", anchor)
-            if opening.tag == "h1":
-                title = text
-            elif opening.tag == "h2":
-                headings.append((anchor, text))
-    return Page(source, title, tokens, headings)
+def shorten(app: Sphinx, what: str, name: str, thing: Any, options: Any, *signature: str | None) -> Any:
+    arguments, result = (text and brief(text) for text in signature)
+    for factory in factories(thing):
+        arguments = arguments and arguments.replace("<factory>", f"{factory.__name__}()", 1)
+    return ("" if arguments == "(*args, **kwargs)" else arguments), result
 
 
-def plain(inline: Token) -> str:
-    return "".join(child.content for child in inline.children or [] if child.type in ("text", "code_inline"))
+def factories(thing: Any) -> list[Any]:
+    """What makes the defaults of a record's fields, in order."""
+    made = [field.default_factory for field in dataclasses.fields(thing)] if dataclasses.is_dataclass(thing) else []
+    return [factory for factory in made if factory is not dataclasses.MISSING]
 
 
-def slug(text: str, taken: Counter[str]) -> str:
-    name = re.sub(r"[^\w\- ]", "", text.lower()).strip().replace(" ", "-")
-    taken[name] += 1
-    return name if taken[name] == 1 else f"{name}-{taken[name] - 1}"
+def shorten_properties(app: Sphinx, page: nodes.document) -> None:
+    for node in page.findall(desc_annotation):
+        if (text := node.astext()) != brief(text):
+            node[:] = [nodes.Text(brief(text))]
 
 
-def navigation(page: Page) -> list[Group]:
-    """The groups of the map: its second-level headings, and the links that begin the items below them."""
-    groups: list[Group] = []
-    for before, token in pairwise(page.tokens):
-        if before.type == "heading_open" and before.tag == "h2":
-            groups.append(Group(plain(token), []))
-        children = token.children or []
-        if token.type == "inline" and children and children[0].type == "link_open" and groups:
-            target = str(children[0].attrGet("href"))
-            groups[-1].pages.append((resolve(page.source, target.split("#")[0]), children[1].content))
-    return groups
+def brief(text: str) -> str:
+    """Types by the names that the source has for them."""
+    for long in sorted(LONG, key=len, reverse=True):
+        text = text.replace(long, LONG[long])
+    return text
 
 
-def resolve(source: Path, target: str) -> Path:
-    """The file that a link means, relative to the project."""
-    return Path(os.path.normpath(source.parent / target))
-
-
-def links(tokens: list[Token]) -> Iterator[tuple[Token, str]]:
-    """Every link and picture within the project, and the attribute that names it."""
-    for token in tokens:
-        for child in token.children or []:
-            name = {"link_open": "href", "image": "src"}.get(child.type)
-            if name and not str(child.attrGet(name)).startswith(OUTSIDE):
-                yield child, name
-
-
-def relink(page: Page) -> set[Path]:
-    """Turn links between files of the project into links within the site; returns the files that are no pages."""
-    files = set()
-    for token, name in links(page.tokens):
-        path, _, anchor = str(token.attrGet(name)).partition("#")
-        if path:
-            meant = resolve(page.source, path)
-            if not (ROOT / meant).is_file():
-                raise FileNotFoundError(f"{page.source} links to {path}, which is not there")
-            if meant.suffix != ".md":
-                files.add(meant)
-            path = relative(page.source, meant)
-        token.attrSet(name, path + (f"#{anchor}" if anchor else ""))
-    return files
-
-
-def relative(source: Path, target: Path) -> str:
-    return Path(os.path.relpath(place(target), place(source).parent)).as_posix()
-
-
-def dress(page: Page, groups: list[Group], body: str) -> str:
-    """The page with its navigation around it."""
-    top = relative(page.source, MAP)
-    style = top.removesuffix("index.html") + "site.css"
-    title = page.title if page.source == MAP else f"{page.title} · klearning"
-    return f"""<!DOCTYPE html>
-<html lang="en-GB">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{html.escape(title)}</title>
-<link rel="stylesheet" href="{style}">
-<link rel="icon" href="data:,">
-</head>
-<body>
-<header><a class="name" href="{top}">klearning</a> <a class="jump" href="#:pages">All pages</a></header>
-<main>
-{body}</main>
-<nav id=":pages" aria-label="Pages">
-{"".join(group_html(page, group) for group in groups)}</nav>
-</body>
-</html>
-"""
-
-
-def group_html(page: Page, group: Group) -> str:
-    items = "".join(item_html(page, source, text) for source, text in group.pages)
-    return f"<p>{html.escape(group.title)}</p>\n<ul>\n{items}</ul>\n"
-
-
-def item_html(page: Page, source: Path, text: str) -> str:
-    here = ' aria-current="page"' if source == page.source else ""
-    inside = ""
-    if here and len(page.headings) > 1:
-        parts = "".join(f'<li><a href="#{anchor}">{html.escape(name)}</a></li>\n' for anchor, name in page.headings)
-        inside = f"\n<ul>\n{parts}</ul>\n"
-    return f'<li><a href="{relative(page.source, source)}"{here}>{html.escape(text)}</a>{inside}</li>\n'
-
-
-def main() -> None:
-    out = Path(sys.argv[1] if len(sys.argv) > 1 else "out/site")
-    shutil.rmtree(out, ignore_errors=True)
-    print(f"{len(build(out))} pages in {out}: open {out / 'index.html'}")
-
-
-if __name__ == "__main__":
-    main()
+def is_field(app: Sphinx, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
+    """A record's field is no method: `fields` has it."""
+    return True if type(thing).__name__ in ("_tuplegetter", "member_descriptor") else None

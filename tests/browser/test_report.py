@@ -20,24 +20,20 @@ from klearning.papers import command_of
 from klearning.papers.odonoghue2021.bayes_regret import BayesRegret, is_drawn_here
 from klearning.papers.odonoghue2021.figure2 import LearningTime, times_by_cap
 from klearning.papers.odonoghue2021.protocols import TEXT
-from klearning.papers.publish import publish
 from klearning.report import LIMIT, as_json, build, films, ranking, regret_curves, sections, summarise, write
 from klearning.report.settings import sweep_file
 from klearning.statistics import mean_interval, median_time
 from klearning.storage.files import arrays_to_bytes, checksum
-from tests.cli.test_cli import klearning
-from tests.support.papers import PAPER, figure, fill, tiny
+from tests.support.commands import klearning
+from tests.support.papers import PAPER, TINY, figure, tiny_store
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'`"
-TINY = tiny(depths={"text": (4, 5), "printed": (4,)}, worlds=3, episodes=40)
 SEA = {"name": "deep_sea", "depth": 4}
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory):
-    store = Store(tmp_path_factory.mktemp("report") / "store")
-    fill(store, TINY)
-    return store
+    return tiny_store(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
@@ -144,10 +140,9 @@ def test_times_to_solve_are_those_of_the_store(filled, page):
         assert series["y"] == [None if np.isnan(m) else pytest.approx(m) for m in medians]
 
 
-def test_claims_are_those_of_the_paper(filled, page, tmp_path):
+def test_claims_are_those_of_the_paper(filled, page):
     shown = {(c.sentence, c.mark, c.numbers) for verdict in PAPER.verdicts(summarise(filled)) for c in verdict.claims}
-    published = publish(TINY, filled, tmp_path).claims
-    made = {(c.sentence, c.mark, c.numbers) for claims in published.values() for c in claims}
+    made = {(c.sentence, c.mark, c.numbers) for f in TINY.figures for c in f.claims(f.read(filled))}
     assert shown == made
     for sentence, mark, _ in made:
         assert str(safe(sentence)) in page

@@ -10,9 +10,9 @@ from klearning.experiments.store import Store
 from klearning.experiments.sweep import sweep
 from klearning.figures.markup import number
 from klearning.report import write
-from tests.browser.test_report import HOSTILE, TINY
+from tests.browser.test_report import HOSTILE
 from tests.support.browser import Browser, missing
-from tests.support.papers import figure, fill
+from tests.support.papers import figure, tiny_store
 
 pytestmark = pytest.mark.slow
 
@@ -25,9 +25,7 @@ def browser_there():
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    store = Store(tmp_path_factory.mktemp("browser") / "store")
-    fill(store, TINY)
-    return store
+    return tiny_store(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

@@ -3,20 +3,15 @@
 import json
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from tests.support.commands import COMMAND as COMMAND
+from tests.support.commands import klearning as klearning
+
 FULL = Path("/dev/full")
-# what runs in the background is born deaf to SIGINT: give it its ear back
-HEAR = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-COMMAND = [sys.executable, "-c", HEAR + "from klearning.cli import main; main()"]
-
-
-def klearning(*args, **kwargs):
-    return subprocess.run([*COMMAND, *args], capture_output=True, text=True, timeout=300, **kwargs)
 
 
 def test_run_prints_a_table_and_draws(tmp_path):

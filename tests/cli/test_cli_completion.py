@@ -13,7 +13,7 @@ from klearning.agents import AGENTS
 from klearning.cli import commands
 from klearning.cli.completion import VARIABLE, Bash, glue
 from klearning.optimism.bonuses import BONUSES
-from tests.cli.test_cli import klearning
+from tests.support.commands import klearning
 
 
 def offered(*args):

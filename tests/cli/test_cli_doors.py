@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from tests.cli.test_cli import COMMAND, klearning
 from tests.storage.test_store import contents
+from tests.support.commands import COMMAND, klearning
 
 OWN = '''
 import time

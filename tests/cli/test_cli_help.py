@@ -8,8 +8,8 @@ import pytest
 
 from klearning.cli import commands
 from klearning.experiments.store import Store
-from tests.cli.test_cli import klearning
 from tests.pages.test_docs import blocks
+from tests.support.commands import klearning
 from tests.support.doc_blocks import ALL
 
 LONG = (

@@ -15,7 +15,7 @@ import pytest
 import klearning as kl
 from klearning.cli import commands
 from klearning.cli.learn import bin_counts
-from tests.cli.test_cli import klearning
+from tests.support.commands import klearning
 
 LAKE = ("learn", "FrozenLake-v1", "PSRL", "--horizon", "20", "-s", "3")
 

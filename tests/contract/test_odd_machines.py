@@ -44,10 +44,18 @@ HARM: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """A folder with a cache that is whole."""
+    folder = tmp_path_factory.mktemp("compiled")
+    assert call(["-c", TINY], folder).stdout.strip() == ANSWER
+    assert cache_files(folder, "nbc")
+    return folder
+
+
 @pytest.mark.parametrize("harm", HARM.values(), ids=HARM.keys())
-def test_a_damaged_cache_is_compiled_again(harm, tmp_path):
-    assert call(["-c", TINY], tmp_path).stdout.strip() == ANSWER
-    assert cache_files(tmp_path, "nbc")
+def test_a_damaged_cache_is_compiled_again(harm, compiled, tmp_path):
+    shutil.copytree(compiled, tmp_path, dirs_exist_ok=True)
     harm(tmp_path)
     for _ in range(2):
         again = call(["-c", TINY], tmp_path)

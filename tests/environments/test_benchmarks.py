@@ -9,7 +9,7 @@ from klearning.benchmarks.bsuite import sweep as bsuite_sweep
 from klearning.benchmarks.bsuite.environments import DeepSeaEnv
 from klearning.benchmarks.gymnasium import textbook, toy_text
 from klearning.benchmarks.gymnasium.blackjack import Model, add, blackjack, dealer, number
-from tests.cli.test_cli import klearning
+from tests.support.commands import klearning
 
 # -- bsuite ------------------------------------------------------------------------------------------------------------
 

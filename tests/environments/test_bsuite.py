@@ -245,14 +245,14 @@ def test_deep_sea_scores_are_theirs(old_pandas, repeats, stochastic):
     analysis = stochastic_analysis if stochastic else deep_sea_analysis
     ours = bsuite_scores.deep_sea_stochastic_score if stochastic else bsuite_scores.deep_sea_score
     scores = []
-    for _ in range(150):
+    for _ in range(60):
         table = random_table(rng, repeats)
         counted = table[(table.episode <= 10_000) & (table.episode >= (100 if stochastic else 1))]
         if counted.empty:
             continue
         scores.append(ours(table["size"], table.episode, table.total_bad_episodes))
         assert scores[-1] == pytest.approx(analysis.score(table), abs=1e-12)
-    assert len(scores) > 100
+    assert len(scores) > 40
     assert len(np.unique(scores)) > 10
 
 

@@ -624,7 +624,7 @@ def test_plans_are_made_as_often_as_asked_and_followed_until_the_next():
 
 @pytest.mark.parametrize("agent", [kl.KLearning(), kl.PSRL(), kl.UCRL2(), kl.QLearning()], ids=str)
 def test_few_plans_are_saved_resumed_sent_and_interrupted_bit_for_bit(agent, tmp_path):
-    env, path = gymnasium.make("FrozenLake-v1"), tmp_path / "x.npz"
+    env, path = gymnasium.make("FrozenLake-v1", max_episode_steps=20), tmp_path / "x.npz"
     whole = kl.learn(agent, env, episodes=17, horizon=20, replan_every=5)
     part = kl.learn(agent, env, episodes=8, horizon=20, replan_every=5)
     observation, _ = env.reset(seed=1)
@@ -650,7 +650,7 @@ def test_how_often_to_plan_is_a_whole_number_and_the_learners():
         with pytest.raises(ValueError, match=f"replan_every={wrong!r} is "):
             kl.learn(kl.KLearning(), env, episodes=1, replan_every=wrong)
     learner = kl.learn(kl.Random(), env, episodes=1)
-    with pytest.raises(ValueError, match="replan_every, .* belong to the learner"):
+    with pytest.raises(ValueError, match=r"replan_every, .* belong to the learner"):
         kl.learn(learner, env, episodes=1, replan_every=2)
 
 

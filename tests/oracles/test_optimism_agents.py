@@ -30,7 +30,7 @@ def excess(agent, world, episodes, seed=0):
     """Optimistic less true values of the first layer: (times, states)."""
     memory, task = agent.begin(slow.belief(world, COINS)), new_task(agent, world, episodes, seed, every=episodes)
     truth, done, seen = kl.optimal(world).values[0], 0, []
-    for stop in np.unique(np.geomspace(1, episodes, 45).astype(int)):
+    for stop in np.unique(np.geomspace(1, episodes, 30).astype(int)):
         memory, done = agent.advance(memory, task, done, int(stop) - done), int(stop)
         seen.append(agent.values(memory)[: len(truth)] - truth)
     return np.array(seen)
@@ -52,7 +52,7 @@ def drawn(shape, worlds=WORLDS):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("agent", AGENTS)
 def test_values_are_upper_bounds_as_often_as_promised(agent, shape):
-    assert failures(AGENTS[agent](1.0), drawn(shape), 6000) <= allowed(WORLDS)
+    assert failures(AGENTS[agent](1.0), drawn(shape), 3000) <= allowed(WORLDS)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -78,7 +78,7 @@ def test_bernstein_ucbvi_is_made_for_known_rewards():
 @pytest.mark.parametrize("shape", SHAPES)
 def test_bernstein_ucbvi_where_rewards_are_certain_as_in_its_paper(shape):
     certain = [kl.MDP.from_layers(w.rewards, w.transitions, w.initial) for w in drawn(shape)]
-    assert failures(AGENTS["UCBVI bernstein"](1.0), certain, 6000) <= allowed(WORLDS)
+    assert failures(AGENTS["UCBVI bernstein"](1.0), certain, 3000) <= allowed(WORLDS)
 
 
 @pytest.mark.parametrize("agent", AGENTS)

@@ -48,13 +48,14 @@ def dithered(agent, depth, episodes, seeds=8):
 @pytest.mark.parametrize("step", ["falling", 0.1, 0.5])
 def test_epsilon_greedy_solves_small_depths_and_fails_at_twenty(step):
     """All of 40 seeds solve depth 4; of 40, none solves depth 20 in 30 000 episodes, nor sees the goal of depth 30.
+    Here 8 play a third as many.
 
     PSRL has solved them after 130 and 250 episodes.
     """
     agent = kl.QLearning(epsilon=0.1, step=step)
-    assert np.isfinite(dithered(agent, 4, 30_000).solved).all()
-    assert np.isnan(dithered(agent, 20, 30_000).solved).all()
-    assert not dithered(agent, 30, 30_000).hits.any()
+    assert np.isfinite(dithered(agent, 4, 10_000).solved).all()
+    assert np.isnan(dithered(agent, 20, 10_000).solved).all()
+    assert not dithered(agent, 30, 10_000).hits.any()
 
 
 def test_epsilon_greedy_mostly_fails_at_depth_twelve():

@@ -11,36 +11,39 @@ from klearning.papers.odonoghue2021 import bayes_regret, figure2, heatmaps
 from klearning.papers.odonoghue2021.protocols import GREEDY, K_OPTIMAL, K_SCHEDULE, PRINTED, SOFT, TEXT, THOMPSON
 from klearning.papers.publish import publish
 from klearning.theory import regret_bound
-from tests.support.papers import figure, fill, tiny
-
-TINY = tiny(depths={"text": (4,), "printed": (4,)}, worlds=2, episodes=20)
+from tests.support.papers import TINY, figure, fill, tiny_store
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory):
-    store = Store(tmp_path_factory.mktemp("papers") / "store")
-    fill(store, TINY)
-    return store
+    return tiny_store(tmp_path_factory)
 
 
-def test_everything_is_drawn_from_the_store(filled, tmp_path):
-    found = publish(TINY, filled, tmp_path).claims
-    pictures = sorted(path.name for path in tmp_path.glob("*.png"))
+@pytest.fixture(scope="module")
+def published(filled, tmp_path_factory):
+    """A folder of all that is written, and the claims."""
+    folder = tmp_path_factory.mktemp("published")
+    return folder, publish(TINY, filled, folder).claims
+
+
+def test_everything_is_drawn_from_the_store(published):
+    folder, found = published
+    pictures = sorted(path.name for path in folder.glob("*.png"))
     by_protocol = [f"figure{k}_{name}.png" for k in (2, 3, 4) for name in ("printed", "text")]
     assert pictures == sorted([*by_protocol, "figure1.png", "bayes_regret.png", "planning_cost.png", "watching.png"])
-    assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in pictures)
-    assert json.loads((tmp_path / "claims.json").read_text()).keys() == found.keys()
+    assert all((folder / name).read_bytes().startswith(b"\x89PNG") for name in pictures)
+    assert json.loads((folder / "claims.json").read_text()).keys() == found.keys()
     for claims in found.values():
         for claim in claims:
-            assert claim.mark in (tmp_path / "claims.md").read_text()
+            assert claim.mark in (folder / "claims.md").read_text()
 
 
-def test_figures_are_the_same_bytes_twice(filled, tmp_path):
-    for folder in ("one", "two"):
-        (tmp_path / folder).mkdir()
-        publish(TINY, filled, tmp_path / folder)
-    for path in (tmp_path / "one").iterdir():
-        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+def test_figures_are_the_same_bytes_twice(filled, published, tmp_path):
+    publish(TINY, filled, tmp_path)
+    names = {path.name for path in published[0].iterdir()}
+    assert names == {path.name for path in tmp_path.iterdir()}
+    for name in names:
+        assert (published[0] / name).read_bytes() == (tmp_path / name).read_bytes()
 
 
 def test_a_second_call_runs_nothing(filled):

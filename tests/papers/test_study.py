@@ -15,7 +15,7 @@ from klearning.papers.paper import Extent
 from klearning.papers.publish import publish
 from tests.support.papers import PAPER
 
-SMALL = Study(worlds=40, episodes=40, long_worlds=20, long_episodes=200)
+SMALL = Study(worlds=20, episodes=40, long_worlds=20, long_episodes=200)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def results(store):
 
 
 def test_the_bound_is_never_crossed(results):
-    """Theorem 1 on 40 worlds of each size. The largest share is some 13% of the bound: a false alarm would need a mean
+    """Theorem 1 on 20 worlds of each size. The largest share is some 13% of the bound: a false alarm would need a mean
     of 20 or more regrets at eight times its true value, which regrets, at most L an episode, cannot have."""
     shares = study.never_crossed(results, study.covered())
     assert len(shares) == 4
@@ -98,7 +98,7 @@ def test_a_crossing_at_one_size_and_one_episode_is_seen(results):
 def test_the_promise_is_the_sum_of_phi(store):
     """Mean of f_t − V^{π_t} over worlds and mean of Φ_t agree, for V^π of a world has mean J under the posterior.
 
-    Once, at episode 1, where the belief is the prior and Φ is one number: 4000 worlds, four standard errors, a false
+    Once, at episode 1, where the belief is the prior and Φ is one number: 2000 worlds, four standard errors, a false
     alarm in 16,000.
     """
     size = Size(2, 2, 2)
@@ -106,9 +106,9 @@ def test_the_promise_is_the_sum_of_phi(store):
     plan = kl.solve(belief, "optimal", "paper")
     phi = kl.theory.phi(belief, plan.temperature, plan.occupancy, "paper")
     values = [
-        kl.evaluate(kl.random_mdp(size.S, size.A, size.L, study.PRIOR, k), plan.policy).value for k in range(4000)
+        kl.evaluate(kl.random_mdp(size.S, size.A, size.L, study.PRIOR, k), plan.policy).value for k in range(2000)
     ]
-    assert abs(plan.bound - phi - np.mean(values)) < 4 * np.std(values) / np.sqrt(4000)
+    assert abs(plan.bound - phi - np.mean(values)) < 4 * np.std(values) / np.sqrt(2000)
     found = SMALL.read(store)[LONG][label("paper", "optimal")]
     worlds = [kl.random_mdp(2, 2, 2, study.PRIOR, k) for k in range(20)]
     first = [plan.bound - kl.evaluate(world, plan.policy).value for world in worlds]

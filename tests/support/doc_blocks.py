@@ -24,7 +24,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 NOTEBOOKS = ROOT / "docs" / "notebooks"  # executed whole, by test_notebooks
-LANGUAGES = {"python", "sh", "pycon", "toml", "text"}  # another name might hide code from the tests
+LANGUAGES = {"python", "sh", "pycon", "toml", "text", "{eval-rst}"}  # another name might hide code from the tests
 
 
 class Block(NamedTuple):

@@ -1,7 +1,9 @@
 """A paper at a size that tests can run."""
 
+import os
 from dataclasses import replace
 
+from klearning.experiments.store import Store
 from klearning.experiments.sweep import sweep
 from klearning.papers import PAPERS
 from klearning.papers.odonoghue2021.figure2 import LearningTime
@@ -18,6 +20,17 @@ def tiny(depths, worlds, episodes):
         tuple(replace(f, depths=depths[f.protocol.name]) if isinstance(f, LearningTime) else f for f in figures),
         "a test",
     )
+
+
+TINY = tiny(depths={"text": (4, 5), "printed": (4,)}, worlds=3, episodes=40)
+
+
+def tiny_store(folders):
+    """A store with all that `TINY` needs, to look at: one for all processes of a test run."""
+    own = folders.getbasetemp()
+    store = Store((own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "tiny_store")
+    fill(store, TINY)
+    return store
 
 
 def fill(store, extent):

@@ -1,0 +1,49 @@
+"""The command line in a process of its own, as a person meets it.
+
+`klearning` forks one that has imported the package already: most of what a short command takes is importing. What is
+about the beginning of a process, its streams or signals, runs `COMMAND`, a fresh interpreter.
+"""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+# what runs in the background is born deaf to SIGINT: give it its ear back
+HEAR = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+COMMAND = [sys.executable, "-c", HEAR + "from klearning.cli import main; main()"]
+
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["klearning.cli", "klearning.papers.odonoghue2021", __name__])
+
+
+def klearning(*arguments, cwd=".", env=None):
+    """What `klearning ARGUMENTS` answers."""
+    with TemporaryDirectory() as folder:
+        streams = [Path(folder, name) for name in ("out", "errors")]
+        process = FORKS.Process(target=answer, args=(arguments, cwd, dict(env or os.environ), streams))
+        process.start()
+        process.join(300)
+        if process.exitcode is None:
+            process.kill()
+            raise TimeoutError(f"klearning {' '.join(arguments)} does not end")
+        output = [path.read_text(encoding="utf-8") for path in streams]
+    return subprocess.CompletedProcess(arguments, process.exitcode, *output)
+
+
+def answer(arguments, folder, environment, streams):
+    """In the new process."""
+    from klearning.cli import main
+
+    sys.stdout, sys.stderr = (path.open("w", encoding="utf-8") for path in streams)
+    for number, stream in enumerate((sys.stdout, sys.stderr), 1):
+        os.dup2(stream.fileno(), number)  # what writes past Python is heard too
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.path.insert(0, "")  # as `python -c` has it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    main(arguments)
