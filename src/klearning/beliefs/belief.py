@@ -20,7 +20,7 @@ from klearning.arrays.layers import from_layers, offsets
 from klearning.arrays.row_checks import check_pool, check_rows
 from klearning.arrays.rows import copy_rows, row_sums, rows_from_layers, rows_with_room
 from klearning.arrays.types import Floats, Ints, Layers
-from klearning.beliefs.posterior import Episode, Posterior, derive_all, learn, mean_rewards
+from klearning.beliefs.posterior import NOT_COUNTED, Episode, Posterior, derive_all, learn, mean_rewards
 from klearning.beliefs.rewards import Gaussian, MeanRewards, RewardFamily, RewardPrior, check_family
 from klearning.beliefs.sampling import draw_tables
 from klearning.beliefs.tables import Tables, tables_for
@@ -86,6 +86,7 @@ class Belief:
     visits: Floats  # (A, rows), the kernels' order
     reward_sums: Floats
     transitions: Transitions
+    reward_squares: Floats = field(default_factory=NOT_COUNTED.copy)  # Σr², where the prior learns the noise
 
     def __post_init__(self) -> None:
         """What the kernels trust: they check no index."""
@@ -103,6 +104,8 @@ class Belief:
         if self.visits.shape != shape or not np.array_equal(np.isinf(self.visits), over):
             raise ValueError(f"visits is not of shape {shape}, and infinite just where an episode is over")
         checks.counts("visits", np.where(over, 0.0, self.visits), shape)
+        counted = shape if self.prior.reward.learns_noise else NOT_COUNTED.shape
+        checks.counts("reward_squares", self.reward_squares, counted)
         checks.number("transitions.even_mass", even, 0.0)
         checks.number("transitions.total", total, 0.0)
         if not isinstance(learns, bool):
@@ -138,7 +141,8 @@ class Belief:
         if over >= 0:
             visits[:, tables.first[:-1] + over] = np.inf
         transitions = prior.transitions.begin(tables, actions)
-        return cls(prior, tables, over, start, visits, np.zeros_like(visits), transitions)
+        squares = np.zeros_like(visits) if prior.reward.learns_noise else NOT_COUNTED.copy()
+        return cls(prior, tables, over, start, visits, np.zeros_like(visits), transitions, squares)
 
     @classmethod
     def from_counts(
@@ -148,10 +152,13 @@ class Belief:
         reward_sums: Sequence[ArrayLike],
         transition_counts: Sequence[ArrayLike],
         initial: ArrayLike,
+        *,
+        reward_squares: Sequence[ArrayLike] | None = None,
     ) -> "Belief":
         """From lists per layer: visits (S_l, A), reward sums (S_l, A), counts (S_l, A, S_{l+1}) for l < L.
 
-        With a stationary prior what was counted in different layers is added up.
+        With a stationary prior what was counted in different layers is added up. ``reward_squares``, Σr² as (S_l, A),
+        is for a prior that learns the noise, as `UnknownNoise` does; others do not read it.
         """
         if not isinstance(visits, Sequence | np.ndarray) or len(visits) == 0:
             raise ValueError("visits is empty: give one (S_l, A) array per layer")
@@ -167,7 +174,10 @@ class Belief:
             before = tables.to_blocks(rows)
             rows = tables.to_rows([counts + alpha for counts, alpha in zip(blocks, before, strict=True)], actions)
         transitions = belief.transitions._replace(rows=rows)
-        return replace(belief, visits=tables.summed(seen), reward_sums=tables.summed(sums), transitions=transitions)
+        statistics = {"visits": tables.summed(seen), "reward_sums": tables.summed(sums)}
+        if prior.reward.learns_noise:
+            statistics["reward_squares"] = tables.summed(_squares(reward_squares, sums, seen, tables.layers))
+        return replace(belief, **statistics, transitions=transitions)
 
     @property
     def layers(self) -> Ints:
@@ -202,7 +212,7 @@ class Belief:
         )  # fmt: skip
         p = Posterior(
             model, np.zeros(shape), self.visits.copy(), self._moves(), self.reward_sums.copy(),
-            self.prior.reward.numbers(), float(t.total), t.learns,
+            self.prior.reward.numbers(), float(t.total), t.learns, self.reward_squares.copy(),
         )  # fmt: skip
         announce_compilation()
         derive_all(p)
@@ -219,7 +229,8 @@ class Belief:
         tables = self.layers, self.table, self.end, self.initial.copy()
         model = Model(*tables, np.zeros(shape), np.zeros(shape), 0.0, rows)
         over = np.where(np.isinf(self.visits), np.inf, 0.0)
-        p = Posterior(model, np.zeros(shape), over, over.copy(), np.zeros(shape), prior, strength, True)
+        zeros, squares = np.zeros(shape), np.zeros_like(self.reward_squares)
+        p = Posterior(model, zeros, over, over.copy(), zeros.copy(), prior, strength, True, squares)
         announce_compilation()
         derive_all(p)
         return p
@@ -228,7 +239,8 @@ class Belief:
         """This belief with the statistics of a posterior that grew out of it: kernels made it, nothing is checked."""
         belief = copy(self)
         transitions = self.transitions._replace(rows=p.model.rows)
-        vars(belief).update(visits=p.visits, reward_sums=p.reward_sums, transitions=transitions)
+        rewards = {"reward_sums": p.reward_sums, "reward_squares": p.reward_squares}
+        vars(belief).update(visits=p.visits, transitions=transitions, **rewards)
         return belief
 
     def update(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike) -> "Belief":
@@ -263,10 +275,11 @@ class Belief:
 
     def sample(self, seed: int | np.random.SeedSequence = 0) -> MDP:
         """One MDP drawn exactly from the posterior; rewards and transitions use independent streams."""
-        table, blocks = draw_tables(self.prior.reward, self.posterior(), self._concentrations(), seed)
+        table, noise, blocks = draw_tables(self.prior.reward, self.posterior(), self._concentrations(), seed)
         reward = np.ascontiguousarray(np.concatenate(self.in_layers(table)).T)
+        if isinstance(noise, np.ndarray):
+            noise = np.ascontiguousarray(np.concatenate(self.in_layers(noise)).T)
         rows = rows_from_layers(self.layers, self.actions, self._in_steps(blocks))
-        noise = self.prior.reward.world_noise()
         end = self.end if self.end >= 0 else None
         return MDP(self.layers, reward, rows, self.initial, noise, name="sample", end=end)
 
@@ -300,6 +313,22 @@ def _check_reward_sums(prior: Prior, sums: Floats, visits: Floats) -> None:
         a, s = np.argwhere(unseen)[0]
         raise ValueError(f"reward_sums of state {s}, action {a} is {sums[a, s]:g} after no visit: it must be 0")
     prior.reward.check_sums(sums, visits)
+
+
+def _squares(given: Any, sums: Floats, visits: Floats, layers: Ints) -> Floats:
+    """Σr² (A, S), such as rewards of these sums can have."""
+    if given is None:
+        raise ValueError("reward_squares=None with a prior that learns the noise: give Σr² as one (S_l, A) per layer")
+    squares = from_layers("reward_squares", given, layers, len(sums))
+    least = sums**2 / np.maximum(visits, 1.0)
+    wrong = np.argwhere((squares < least * (1.0 - checks.TOLERANCE)) | ((visits == 0) & (squares != 0)))
+    if len(wrong):
+        a, s = wrong[0]
+        raise ValueError(
+            f"reward_squares of state {s}, action {a} is {squares[a, s]:g}: rewards that sum to {sums[a, s]:g} in "
+            f"{visits[a, s]:g} visits have squares that sum to {least[a, s]:g} at least, and to 0 without a visit"
+        )
+    return squares
 
 
 def _check_transition_counts(counts: Any, visits: list[Floats]) -> list[Floats]:

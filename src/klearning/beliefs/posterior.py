@@ -10,7 +10,7 @@ from klearning.arrays.rows import Rows, add_weight, enlarge
 from klearning.arrays.tree_checks import check_fixed, differs, refuse
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
-from klearning.beliefs.rewards import MeanRewards, RewardPrior, reward_posterior
+from klearning.beliefs.rewards import MeanRewards, RewardPrior, learns_noise, reward_posterior
 from klearning.models.sweeps import Model, row_of
 
 
@@ -25,7 +25,13 @@ class Episode(NamedTuple):
     rewards: Floats
 
 
-@marked(fixed=("prior", "total", "learns"), counts=("visits", "moves"), finite=("variance", "reward_sums"))
+NOT_COUNTED = np.zeros((0, 0))
+
+
+@marked(
+    fixed=("prior", "total", "learns"), counts=("visits", "moves"),
+    finite=("variance", "reward_sums", "reward_squares"), since=("reward_squares",),
+)  # fmt: skip
 class Posterior(NamedTuple):
     """A belief as the kernels read it: its statistics and what follows from them; axes (action, state)."""
 
@@ -37,6 +43,7 @@ class Posterior(NamedTuple):
     prior: RewardPrior
     total: float  # prior mass Σα of a transition row
     learns: bool  # whether transitions are learnt
+    reward_squares: Floats = NOT_COUNTED  # Σr², where a prior learns the noise; else of no size
 
     def check(self, fresh: "Posterior", name: str) -> None:
         refuse(f"{name}.variance", "is negative", self.variance < 0.0, self.variance)
@@ -55,6 +62,10 @@ def check_statistics(p: Posterior, fresh: Posterior, name: str) -> None:
     visits, moves = np.where(over, 0.0, p.visits), np.where(over, 0.0, p.moves)
     refuse(f"{name}.moves", "is more than the visits", moves > visits, p.moves)
     refuse(f"{name}.reward_sums", "is the sum of no rewards", (visits == 0.0) & (p.reward_sums != 0.0), p.reward_sums)
+    if p.reward_squares.size:
+        least = p.reward_sums**2 / np.maximum(visits, 1.0)  # by Cauchy and Schwarz
+        low = (p.reward_squares < least) & differs(p.reward_squares, least)
+        refuse(f"{name}.reward_squares", "is too small for its reward sum", low, p.reward_squares)
     if not p.learns:
         check_fixed(f"{name}.moves", p.moves, fresh.moves)
         if not same_entries(p.model.rows, fresh.model.rows):
@@ -79,7 +90,8 @@ def check_derived(p: Posterior, fresh: Posterior, name: str) -> None:
 @kernel(inline=True)
 def derive(p: Posterior, a: int, s: int) -> None:
     """Bring what follows from the statistics of (a, s) up to date."""
-    mean, variance = reward_posterior(p.prior, p.visits[a, s], p.reward_sums[a, s])
+    squares = p.reward_squares[a, s] if learns_noise(p.prior) else 0.0
+    mean, variance = reward_posterior(p.prior, p.visits[a, s], p.reward_sums[a, s], squares)
     p.model.reward[a, s] = mean
     p.variance[a, s] = variance
     if p.learns:
@@ -102,6 +114,8 @@ def learn(p: Posterior, episode: Episode) -> Posterior:
         a, s = episode.actions[l], row_of(m, l, episode.states[l])
         p.visits[a, s] += 1.0
         p.reward_sums[a, s] += episode.rewards[l]
+        if p.reward_squares.size > 0:
+            p.reward_squares[a, s] += episode.rewards[l] ** 2
         if p.learns and l + 1 < episode.states.size:
             p.moves[a, s] += 1.0
             successor = row_of(m, l + 1, episode.states[l + 1])
@@ -117,4 +131,6 @@ def with_rows(p: Posterior, rows: Rows) -> Posterior:
     """The same posterior, its rows moved."""
     m = p.model
     model = Model(m.layers, m.table, m.end, m.initial, m.reward, m.scale, m.mass, rows)
-    return Posterior(model, p.variance, p.visits, p.moves, p.reward_sums, p.prior, p.total, p.learns)
+    return Posterior(
+        model, p.variance, p.visits, p.moves, p.reward_sums, p.prior, p.total, p.learns, p.reward_squares
+    )  # fmt: skip

@@ -38,8 +38,8 @@ from klearning.models.tabular import END, read_horizon, read_name, read_table
 class MDP:
     """A finite-horizon MDP.
 
-    ``noise`` is the standard deviation of Gaussian reward noise, or ``"bernoulli"`` where a reward is
-    a coin flip. ``goal`` names the (state, action) that counts as reaching the goal, where there is one: the state
+    ``noise`` is the standard deviation of Gaussian reward noise, one for all or one for every action and state, or
+    ``"bernoulli"`` where a reward is a coin flip. ``goal`` names the (state, action) that counts as reaching the goal, where there is one: the state
     numbered through all layers, so that the first of the last layer is ``mdp.layers[-2]``. ``end`` is the state of
     every layer, counted from its first, in which an episode is over: agents know that it pays nothing.
     """
@@ -48,7 +48,7 @@ class MDP:
     reward: Floats  # (A, S) means, the kernels' order; `rewards` gives (S_l, A)
     rows: Rows
     initial: Floats
-    noise: float | str = 0.0
+    noise: float | str | Floats = 0.0  # an array is (A, S), as the rewards are
     goal: tuple[int, int] | None = None
     name: str = "mdp"
     end: int | None = None
@@ -79,12 +79,15 @@ class MDP:
         rewards: Sequence[ArrayLike],
         transitions: Sequence[ArrayLike],
         initial: ArrayLike,
-        noise: float | str = 0.0,
+        noise: float | str | Sequence[ArrayLike] = 0.0,
         *,
         goal: tuple[int, int] | None = None,
         name: str = "mdp",
     ) -> "MDP":
-        """From lists per layer: rewards (S_l, A), transitions (S_l, A, S_{l+1}) for l < L, initial (S_1,)."""
+        """From lists per layer: rewards (S_l, A), transitions (S_l, A, S_{l+1}) for l < L, initial (S_1,).
+
+        ``noise`` is one number, or a list per layer as well: a standard deviation for every (s, a), (S_l, A).
+        """
         if not isinstance(rewards, Sequence | np.ndarray) or len(rewards) == 0:
             raise ValueError("rewards is empty: give one (S_l, A) array per layer, horizon at least 1")
         first = checks.array("rewards[0]", rewards[0], (None, None))
@@ -99,7 +102,8 @@ class MDP:
         rows = rows_from_blocks(actions, int(layers[-1]), steps, checked)
         start = checks.distributions("initial", initial, (widths[0],))
         reward = np.ascontiguousarray(np.concatenate(blocks).T)
-        return cls(layers, reward, rows, start, _check_noise(noise, reward), _check_goal(goal, reward), name)
+        spread: Any = noise if np.ndim(noise) == 0 else from_layers("noise", noise, layers, actions, checks.counts)
+        return cls(layers, reward, rows, start, _check_noise(spread, reward), _check_goal(goal, reward), name)
 
     @classmethod
     def from_stationary(
@@ -108,11 +112,14 @@ class MDP:
         transitions: ArrayLike,
         initial: ArrayLike,
         horizon: int,
-        noise: float | str = 0.0,
+        noise: float | str | ArrayLike = 0.0,
         *,
         name: str = "mdp",
     ) -> "MDP":
-        """From one model for all steps: rewards (S, A), transitions (S, A, S), initial (S,), and a horizon."""
+        """From one model for all steps: rewards (S, A), transitions (S, A, S), initial (S,), and a horizon.
+
+        ``noise`` is one number, or (S, A) as the rewards are.
+        """
         horizon = checks.whole("horizon", horizon)
         r = checks.array("rewards", rewards, (None, None))
         states, actions = r.shape
@@ -120,7 +127,8 @@ class MDP:
             raise ValueError(f"rewards has shape {r.shape}: give at least one state and one action")
         p = checks.distributions("transitions", transitions, (states, actions, states))
         start = checks.distributions("initial", initial, (states,))
-        return cls._tiled(r, dense_entries(p), start, horizon, noise, name)
+        spread: Any = noise if np.ndim(noise) == 0 else checks.counts("noise", noise, r.shape)
+        return cls._tiled(r, dense_entries(p), start, horizon, spread, name)
 
     @classmethod
     def from_gymnasium(
@@ -146,13 +154,15 @@ class MDP:
 
     @classmethod
     def _tiled(
-        cls, rewards: Floats, entries: Entries, initial: Floats, horizon: int, noise: float | str, name: str
+        cls, rewards: Floats, entries: Entries, initial: Floats, horizon: int, noise: float | str | Floats, name: str
     ) -> "MDP":
         """The same (S, A) rewards and transitions in every layer."""
         states, actions = rewards.shape
         reward = np.ascontiguousarray(np.tile(rewards.T, horizon))
         rows = tiled_rows(entries, states, actions, horizon)
         layers = offsets([states] * horizon)
+        if isinstance(noise, np.ndarray):
+            noise = np.ascontiguousarray(np.tile(noise.T, horizon))
         return cls(layers, reward, rows, initial, _check_noise(noise, reward), None, name)
 
     @property
@@ -179,6 +189,13 @@ class MDP:
     def rewards(self) -> Layers:
         """Mean rewards (S_l, A)."""
         return by_layer(self.reward.copy(), self.layers)
+
+    @property
+    def noise_table(self) -> Floats:
+        """(A, S) standard deviations of Gaussian reward noise; zeros for coin flips."""
+        if isinstance(self.noise, np.ndarray):
+            return self.noise
+        return np.full(self.reward.shape, 0.0 if isinstance(self.noise, str) else self.noise)
 
     @property
     def transitions(self) -> Layers:
@@ -242,7 +259,9 @@ def _solution(mdp: MDP, value: float, V: Floats, Q: Floats, policy: Floats) -> S
     return Solution(value, *(by_layer(x, mdp.layers) for x in (V, Q, policy, occupancy)))
 
 
-def _check_noise(noise: float | str, reward: Floats) -> float | str:
+def _check_noise(noise: float | str | Floats, reward: Floats) -> float | str | Floats:
+    if isinstance(noise, np.ndarray) and noise.ndim > 0:
+        return np.ascontiguousarray(checks.counts("noise", noise, reward.shape))
     if not isinstance(noise, str):
         return checks.number("noise", noise, 0.0)
     checks.choice("noise", noise, ["bernoulli"])
