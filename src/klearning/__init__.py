@@ -22,7 +22,7 @@ from klearning.agents.ucfh import UCFH
 from klearning.agents.ucrl2 import UCRL2
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode
-from klearning.beliefs.rewards import Beta, Gaussian
+from klearning.beliefs.rewards import Beta, Gaussian, UnknownNoise
 from klearning.beliefs.transitions import Dirichlet, Known
 from klearning.benchmarks import register_benchmarks
 from klearning.environments.binned import Binned
@@ -30,6 +30,7 @@ from klearning.environments.callbacks import CSVWriter, EpisodeReport, LiveView,
 from klearning.environments.learn import learn
 from klearning.environments.learner import Learner, PriorWarning
 from klearning.environments.learner_state import load
+from klearning.environments.suggest_prior import suggest_prior
 from klearning.environments.world_env import WorldEnv, register_environments
 from klearning.models.mdp import MDP, Solution, evaluate, optimal
 from klearning.moved import forward
@@ -91,6 +92,7 @@ __all__ = [
     "SoftQLearning",
     "Solution",
     "TensorBoardWriter",
+    "UnknownNoise",
     "WorldEnv",
     "__version__",
     "admission_queue",
@@ -112,4 +114,5 @@ __all__ = [
     "schedule",
     "solve",
     "solve_cone",
+    "suggest_prior",
 ]

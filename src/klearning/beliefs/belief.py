@@ -269,6 +269,11 @@ class Belief:
         return self.in_layers(self.prior.reward.variance(self.mean_rewards()))
 
     @property
+    def reward_noises(self) -> Layers:
+        """How noisy rewards are, √E[σ²(s,a)] as a standard deviation, (S_l, A); learnt if the prior learns it."""
+        return self.in_layers(self.prior.reward.noises(self.mean_rewards()))
+
+    @property
     def transition_means(self) -> Layers:
         """E[P(s'|s,a)], (S_l, A, S_{l+1}), l < L."""
         return self._in_steps([alpha / alpha.sum(axis=-1, keepdims=True) for alpha in self._concentrations()])

@@ -63,7 +63,8 @@ def check_statistics(p: Posterior, fresh: Posterior, name: str) -> None:
     refuse(f"{name}.moves", "is more than the visits", moves > visits, p.moves)
     refuse(f"{name}.reward_sums", "is the sum of no rewards", (visits == 0.0) & (p.reward_sums != 0.0), p.reward_sums)
     if p.reward_squares.size:
-        least = p.reward_sums**2 / np.maximum(visits, 1.0)  # by Cauchy and Schwarz
+        squared = np.where(visits > 0.0, p.reward_sums, 0.0) ** 2
+        least = squared / np.where(visits > 0.0, visits, 1.0)  # by Cauchy and Schwarz
         low = (p.reward_squares < least) & differs(p.reward_squares, least)
         refuse(f"{name}.reward_squares", "is too small for its reward sum", low, p.reward_squares)
     if not p.learns:

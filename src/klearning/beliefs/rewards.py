@@ -61,9 +61,7 @@ def mean_noise(prior: RewardPrior, visits: float, reward_sum: float, squares: fl
 
 
 @kernel(inline=True)
-def reward_posterior(
-    prior: RewardPrior, visits: float, reward_sum: float, squares: float
-) -> tuple[float, float]:
+def reward_posterior(prior: RewardPrior, visits: float, reward_sum: float, squares: float) -> tuple[float, float]:
     """Posterior mean and variance proxy of one mean reward; nothing, for certain, where an episode is over."""
     if np.isinf(visits):
         return 0.0, 0.0
@@ -132,6 +130,10 @@ class RewardFamily(ABC):
     def draw_world(self, x: MeanRewards, rng: np.random.Generator) -> tuple[Floats, float | str | Floats]:
         """Mean rewards and the ``noise`` of an MDP, drawn together."""
         return self.draw(x, rng), self.world_noise()
+
+    def noises(self, x: MeanRewards) -> Floats:
+        """√E[σ² | data], the noise as a standard deviation; none where an episode is over."""
+        return np.where(np.isinf(x.visits), 0.0, np.sqrt(self.numbers().noise))
 
     def variance(self, x: MeanRewards) -> Floats:
         """The exact posterior variance, at most the proxy."""
@@ -283,7 +285,7 @@ class UnknownNoise(RewardFamily):
 
     mean: float = 0.0
     sd: float = 1.0
-    noise: float = 0.05
+    noise: float = 0.3
     strength: float = 1.0
 
     def __post_init__(self) -> None:
@@ -298,14 +300,18 @@ class UnknownNoise(RewardFamily):
     def draw(self, x: MeanRewards, rng: np.random.Generator) -> Floats:
         freedom, over = self._freedom(x)
         t = x.mean + np.sqrt(x.proxy * (freedom - 2.0) / freedom) * rng.standard_t(freedom)
-        return np.where(over, 0.0, t)
+        return np.where(over, x.mean, t)
 
     def draw_world(self, x: MeanRewards, rng: np.random.Generator) -> tuple[Floats, float | str | Floats]:
         freedom, over = self._freedom(x)
+        noise = self.noises(x) * np.sqrt((freedom - 2.0) / rng.chisquare(freedom))
         weight = self.numbers().strength + np.where(over, 0.0, x.visits)
-        variance = x.proxy * weight * (freedom - 2.0) / rng.chisquare(freedom)
-        means = x.mean + np.sqrt(variance / weight) * rng.standard_normal(x.mean.shape)
-        return np.where(over, 0.0, means), np.sqrt(variance)
+        means = x.mean + noise / np.sqrt(weight) * rng.standard_normal(x.mean.shape)
+        return np.where(over, x.mean, means), noise
+
+    def noises(self, x: MeanRewards) -> Floats:
+        sds: Floats = np.sqrt(x.proxy * (self.numbers().strength + np.where(np.isinf(x.visits), 0.0, x.visits)))
+        return sds
 
     def _freedom(self, x: MeanRewards) -> tuple[Floats, Flags]:
         """Degrees of freedom of every posterior, and where an episode is over, with none to speak of."""

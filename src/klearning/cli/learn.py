@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from klearning.arrays import checks
 from klearning.arrays.interrupts import uninterrupted
+from klearning.beliefs.belief import Prior
 from klearning.cli.completing import (
     AGENT,
     ENVIRONMENT,
@@ -26,6 +27,7 @@ from klearning.cli.display import is_lively, progress, say, show_json
 from klearning.cli.doors import bring_in, find, find_agent
 from klearning.cli.options import build, build_prior, parse
 from klearning.cli.teaching import Command
+from klearning.storage.codec import prior_data
 
 EXAMPLES = (
     "klearning learn FrozenLake-v1 --episodes 500",
@@ -87,14 +89,17 @@ def learn(
 
     Both may be your own: file.py:Name, or module:Name; an environment's class, or a function that makes one.
 
-    The prior is stationary, because the rules of a simulator seldom change with the step; -p stationary=no learns
-    each step apart. With --resume the agent, its prior, horizon and seed are those of the file.
+    Where no prior is given, 20 episodes of random play suggest one, and it is told. The prior is stationary, because
+    the rules of a simulator seldom change with the step; -p stationary=no learns each step apart. With --resume the agent, its prior, horizon and seed are those of the file.
     """
     from klearning.environments import learn as training
 
     env = make_environment(environment, env_options)
     chosen = build(find_agent(agent), "agent", agent_options)
-    prior = build_prior(["stationary=yes", *prior_options])  # the last one counts
+    if prior_options or resume is not None or hasattr(chosen, "actor"):
+        prior = build_prior(["stationary=yes", *prior_options])  # the last one counts
+    else:
+        prior = suggested(env, seed, horizon)
     learner: Any
     if resume is None:
         learner = training.actor_for(chosen, env, seed=seed, horizon=horizon, prior=prior)
@@ -143,6 +148,20 @@ def bound_line(learner: Any) -> str:
         return f"{stated}; not proved, because with a stationary prior no bonus is (docs/reference/theory.md)"
     proved = program(learner.belief, bonus).proved
     return f"{stated}; {'by proof, of the states met so far' if proved else 'not proved for this prior and bonus'}"
+
+
+def suggested(env: Any, seed: int, horizon: int | None) -> Prior:
+    """The prior that random play suggests, told in words that could have been typed."""
+    from klearning.environments.suggest_prior import suggest_prior
+
+    prior = suggest_prior(env, seed=seed, horizon=horizon)
+    data = prior_data(prior)
+    reward = data["reward"].pop("kind")
+    options = {"reward": reward, **data["reward"], "mass": data["transitions"]["mass"]}
+    line = " ".join(f"-p {name}={value}" for name, value in options.items())
+    say(f"no prior is given; random play suggests {line}", err=True)
+    say("  kl.suggest_prior tells why; any -p of yours takes the place of all of these", err=True)
+    return prior
 
 
 def given(context: click.Context, **settings: Any) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def actor_for(
     discover: bool = True,
 ) -> Actor:
     """What is given, where it is an actor; else what the agent's method ``actor`` makes, or a `Learner`."""
-    _check_environment(env)
+    check_environment(env)
     spaces = env.observation_space, env.action_space
     if isinstance(agent, Actor):
         if horizon is not None or prior is not None:
@@ -125,7 +125,7 @@ def actor_for(
     return Learner(agent, *spaces, steps, prior=prior, seed=number, discover=discover)
 
 
-def _check_environment(env: Any) -> None:
+def check_environment(env: Any) -> None:
     """What people give in place of an environment."""
     if isinstance(env, str):
         raise ValueError(f"env={env!r} is a name: give the environment, gymnasium.make({env!r})")

@@ -102,7 +102,9 @@ class MDP:
         rows = rows_from_blocks(actions, int(layers[-1]), steps, checked)
         start = checks.distributions("initial", initial, (widths[0],))
         reward = np.ascontiguousarray(np.concatenate(blocks).T)
-        spread: Any = noise if np.ndim(noise) == 0 else from_layers("noise", noise, layers, actions, checks.counts)
+        spread: Any = noise
+        if _is_table(noise):
+            spread = from_layers("noise", noise, layers, actions, checks.counts)
         return cls(layers, reward, rows, start, _check_noise(spread, reward), _check_goal(goal, reward), name)
 
     @classmethod
@@ -127,7 +129,7 @@ class MDP:
             raise ValueError(f"rewards has shape {r.shape}: give at least one state and one action")
         p = checks.distributions("transitions", transitions, (states, actions, states))
         start = checks.distributions("initial", initial, (states,))
-        spread: Any = noise if np.ndim(noise) == 0 else checks.counts("noise", noise, r.shape)
+        spread: Any = checks.counts("noise", noise, r.shape) if _is_table(noise) else noise
         return cls._tiled(r, dense_entries(p), start, horizon, spread, name)
 
     @classmethod
@@ -259,8 +261,13 @@ def _solution(mdp: MDP, value: float, V: Floats, Q: Floats, policy: Floats) -> S
     return Solution(value, *(by_layer(x, mdp.layers) for x in (V, Q, policy, occupancy)))
 
 
+def _is_table(noise: Any) -> bool:
+    """Whether there is a noise for every state and action; else it is a number or a word."""
+    return isinstance(noise, list | tuple) or (isinstance(noise, np.ndarray) and noise.ndim > 0)
+
+
 def _check_noise(noise: float | str | Floats, reward: Floats) -> float | str | Floats:
-    if isinstance(noise, np.ndarray) and noise.ndim > 0:
+    if _is_table(noise):
         return np.ascontiguousarray(checks.counts("noise", noise, reward.shape))
     if not isinstance(noise, str):
         return checks.number("noise", noise, 0.0)
