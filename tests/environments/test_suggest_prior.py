@@ -51,7 +51,7 @@ def test_what_hardly_varies():
 
 
 def test_what_varies():
-    """Noise of 2 from some 188 degrees of freedom: 5 standard errors are 26%. Six rooms alike in 16 visits: k is 5 or 6."""
+    """Noise of 2 from some 188 degrees of freedom: 5 standard errors are 26%. In 16 visits to six rooms k is 5 or 6."""
     prior = suggest(Rooms(noise=2.0, wanders=True))
     assert prior.reward.noise == pytest.approx(2.0, rel=0.26)
     assert 1.0 < prior.transitions.mass < 8.0
@@ -125,8 +125,10 @@ def test_what_is_not_allowed_is_not_done():
     assert prior.reward.mean == 1.0
 
 
-class Sensor(Rooms):
-    observation_space = Box(0.0, 1.0, (1,))
+def sensor():
+    env = Rooms()
+    env.observation_space = Box(0.0, 1.0, (1,))
+    return env
 
 
 @pytest.mark.parametrize(
@@ -138,7 +140,7 @@ class Sensor(Rooms):
         (Rooms(), {"horizon": 5, "episodes": 0}, "episodes=0 is too small"),
         (Rooms(), {"horizon": 5, "seed": -1}, "seed=-1 is too small"),
         (Rooms((np.nan, 0.0)), {"horizon": 5}, "reward.*nan is not finite: give finite numbers"),
-        (Sensor(), {"horizon": 5}, "is not discrete: bin it first"),
+        (sensor(), {"horizon": 5}, "is not discrete: bin it first"),
     ],
 )
 def test_mistakes(env, settings, complaint):

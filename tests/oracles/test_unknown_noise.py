@@ -157,7 +157,7 @@ def test_it_finds_out_which_arm_is_noisy():
 
 
 def test_one_prior_does_both_deep_seas():
-    """bsuite's, of size 10; of known noises none did well in both (docs/evidence/benchmarks.md). A seed each: no chance."""
+    """bsuite's, of size 10, one seed each; no known noise does well in all sizes (docs/evidence/benchmarks.md)."""
     from klearning.benchmarks.bsuite.sweep import run_setting, score
 
     setting = {"size": 10, "mapping_seed": 42}
@@ -208,12 +208,12 @@ def test_squares_that_no_rewards_have_are_refused():
     counts = [[[2, 0]]], [[[2.0, 0.0]]], [], [1.0]
     with pytest.raises(ValueError, match="reward_squares=None with a prior that learns the noise"):
         kl.Belief.from_counts(kl.Prior(FAMILY), *counts)
-    with pytest.raises(ValueError, match="reward_squares of state 0, action 0 is 1.9: .* sum to 2 at least"):
+    with pytest.raises(ValueError, match=r"reward_squares of state 0, action 0 is 1.9: .* sum to 2 at least"):
         kl.Belief.from_counts(kl.Prior(FAMILY), *counts, reward_squares=[[[1.9, 0.0]]])
-    with pytest.raises(ValueError, match="action 1 is 1: .* to 0 without a visit"):
+    with pytest.raises(ValueError, match=r"action 1 is 1: .* to 0 without a visit"):
         kl.Belief.from_counts(kl.Prior(FAMILY), *counts, reward_squares=[[[2.0, 1.0]]])
+    belief = kl.Belief.empty(kl.Prior(FAMILY), [1], 2, [1.0])
     with pytest.raises(ValueError, match="reward_squares has shape"):
-        belief = kl.Belief.empty(kl.Prior(FAMILY), [1], 2, [1.0])
         kl.Belief(**{**vars(belief), "reward_squares": np.zeros((2, 3))})
 
 

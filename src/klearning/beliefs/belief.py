@@ -174,10 +174,11 @@ class Belief:
             before = tables.to_blocks(rows)
             rows = tables.to_rows([counts + alpha for counts, alpha in zip(blocks, before, strict=True)], actions)
         transitions = belief.transitions._replace(rows=rows)
-        statistics = {"visits": tables.summed(seen), "reward_sums": tables.summed(sums)}
-        if prior.reward.learns_noise:
-            statistics["reward_squares"] = tables.summed(_squares(reward_squares, sums, seen, tables.layers))
-        return replace(belief, **statistics, transitions=transitions)
+        belief = replace(belief, visits=tables.summed(seen), reward_sums=tables.summed(sums), transitions=transitions)
+        if not prior.reward.learns_noise:
+            return belief
+        squares = _squares(reward_squares, sums, seen, tables.layers)
+        return replace(belief, reward_squares=tables.summed(squares))
 
     @property
     def layers(self) -> Ints:

@@ -120,7 +120,7 @@ class RewardFamily(ABC):
 
     @property
     def learns_noise(self) -> bool:
-        """Whether the noise is unknown. The posterior is then a Student-t, which is not sub-Gaussian: no bound holds."""
+        """Whether the noise is unknown. The posterior is then Student's, which is not sub-Gaussian: no bound holds."""
         return bool(np.isfinite(self.numbers().noise_strength))
 
     def world_noise(self) -> float | str:

@@ -90,7 +90,8 @@ def learn(
     Both may be your own: file.py:Name, or module:Name; an environment's class, or a function that makes one.
 
     Where no prior is given, 20 episodes of random play suggest one, and it is told. The prior is stationary, because
-    the rules of a simulator seldom change with the step; -p stationary=no learns each step apart. With --resume the agent, its prior, horizon and seed are those of the file.
+    the rules of a simulator seldom change with the step; -p stationary=no learns each step apart. With --resume the
+    agent, its prior, horizon and seed are those of the file.
     """
     from klearning.environments import learn as training
 

@@ -39,9 +39,10 @@ class MDP:
     """A finite-horizon MDP.
 
     ``noise`` is the standard deviation of Gaussian reward noise, one for all or one for every action and state, or
-    ``"bernoulli"`` where a reward is a coin flip. ``goal`` names the (state, action) that counts as reaching the goal, where there is one: the state
-    numbered through all layers, so that the first of the last layer is ``mdp.layers[-2]``. ``end`` is the state of
-    every layer, counted from its first, in which an episode is over: agents know that it pays nothing.
+    ``"bernoulli"`` where a reward is a coin flip. ``goal`` names the (state, action) that counts as reaching the goal,
+    where there is one: the state numbered through all layers, so that the first of the last layer is
+    ``mdp.layers[-2]``. ``end`` is the state of every layer, counted from its first, in which an episode is over: agents
+    know that it pays nothing.
     """
 
     layers: Ints

@@ -31,7 +31,7 @@ def certain_spans(belief: Belief) -> Floats:
 
 def is_proved(belief: Belief, prices: bool, p: Posterior, c: Floats) -> bool:
     """Whether the sweep with this c, which may price transitions itself, bounds the expected optimal value."""
-    if belief.prior.stationary and belief.horizon > 1 or belief.prior.reward.learns_noise:
+    if belief.prior.reward.learns_noise or (belief.prior.stationary and belief.horizon > 1):
         return False
     spans = certain_spans(belief) if belief.transitions.learns else np.zeros(belief.horizon)
     if prices:

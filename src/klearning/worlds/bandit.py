@@ -15,4 +15,4 @@ def bandit(means: Sequence[float] = (0.2, 0.5, 0.8), noise: float | str | Sequen
     """
     arms = checks.array("means", means, (None,))
     spread = noise if isinstance(noise, str) or np.ndim(noise) == 0 else [[checks.counts("noise", noise, arms.shape)]]
-    return MDP.from_layers([[arms]], [], [1.0], spread, name="bandit")  # type: ignore[arg-type]
+    return MDP.from_layers([[arms]], [], [1.0], spread, name="bandit")
