@@ -43,7 +43,7 @@ def suggest(env, **settings):
 
 def test_what_hardly_varies():
     prior = suggest(Rooms(pay=(-3.0, 1.0)))
-    assert (prior.reward.mean, prior.reward.sd, prior.reward.noise, prior.reward.strength) == (-1.0, 2.0, 0.6, 1.0)
+    assert (prior.reward.mean, prior.reward.sd, prior.reward.noise, prior.reward.strength) == (-1.0, 2.0, 0.2, 1.0)
     assert prior.transitions.mass <= 2 * MASSES[0]
     assert prior.stationary
     assert "rewards were -3 to 1" in prior.reasons[1]
@@ -55,7 +55,7 @@ def test_what_varies():
     prior = suggest(Rooms(noise=2.0, wanders=True))
     assert prior.reward.noise == pytest.approx(2.0, rel=0.26)
     assert 1.0 < prior.transitions.mass < 8.0
-    assert "rewards varied in 12 of 12 pairs met again" in prior.reasons[2]
+    assert "of 12 pairs met again 12 paid another reward" in prior.reasons[2]
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -72,7 +72,8 @@ def test_rewards_that_say_nothing():
     once = suggest(Rooms(), episodes=1, seed=3)
     assert len(once.reasons) == 4
     short = kl.suggest_prior(Rooms(), episodes=1, horizon=1)
-    assert "no pair was met twice" in short.reasons[2]
+    assert "of 0 pairs met again" in short.reasons[2]
+    assert short.reward.noise == 0.3 * short.reward.sd
     assert short.transitions.mass == pytest.approx(np.sqrt(MASSES[0] * MASSES[-1]), rel=0.02)
 
 

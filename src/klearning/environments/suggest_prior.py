@@ -4,7 +4,8 @@ What was paid and where it led is gathered for every pair of observation and act
 
     mean    the average over pairs of their mean rewards
     sd      half the distance between the least and the largest reward
-    noise   √(Σ (r − r̄)² / Σ (n − 1)) over pairs that were met again, and no less than `LEAST_NOISE` of the sd
+    noise   √((guess² + Σ (r − r̄)²) / (1 + Σ (n − 1))) over pairs that were met again, where the guess is `FIRST_NOISE`
+            of the sd, and no less than `LEAST_NOISE` of it: there may be pairs that nobody has met yet
     mass    its posterior mean, by logarithms, if any size from 0.01 to 10 is as likely as another: a pair that led to k
             different states in n visits has probability ∝ α^k Γ(α)/Γ(α + n) under a Dirichlet of mass α over many
             states (Ewens' formula)
@@ -31,7 +32,7 @@ from klearning.environments.numbering import Numbering
 from klearning.models.tabular import END, read_horizon
 from klearning.trials.streams import streams, whole_number
 
-LEAST_NOISE = 0.3  # of the sd; fitted on bsuite's DeepSea, where two cells of many are noisy and random play meets none
+FIRST_NOISE, LEAST_NOISE = 0.3, 0.1  # of the sd: where nothing was met twice, and where nothing ever varied
 MASSES = np.geomspace(0.01, 10.0, 61)  # a smaller one than the first takes one visit for certainty
 
 
@@ -133,17 +134,15 @@ def size_of_rewards(play: Play) -> tuple[float, float, str]:
 def noise_of_rewards(play: Play, sd: float) -> tuple[float, str]:
     """What the noise is thought to be, and why."""
     again = [np.asarray(pair.rewards) for pair in play.pairs.values() if len(pair.rewards) > 1]
-    least = _rounded(LEAST_NOISE * sd)
-    if not again:
-        return least, f"noise={least:g}, worth one visit: no pair was met twice, so that it is a guess"
     spread = sum(float(((r - r.mean()) ** 2).sum()) for r in again)
-    pooled = sqrt(spread / sum(len(r) - 1 for r in again))
+    pooled = sqrt(((FIRST_NOISE * sd) ** 2 + spread) / (1 + sum(len(r) - 1 for r in again)))
+    least = LEAST_NOISE * sd
+    noise = _rounded(max(pooled, least))
     varied = sum(bool(np.ptp(r) > 0.0) for r in again)
-    told = f"rewards varied in {varied} of {len(again)} pairs met again, by {pooled:.2g} overall"
-    if pooled > least:
-        noise = _rounded(pooled)
-        return noise, f"noise={noise:g}, worth one visit: {told}"
-    return least, f"noise={least:g}, worth one visit: {told}; it is {LEAST_NOISE:g} of the sd at least"
+    told = (
+        f"noise={noise:g}, worth one visit: of {len(again)} pairs met again {varied} paid another reward at some time"
+    )
+    return noise, told if pooled > least else f"{told}; it is {LEAST_NOISE:g} of the sd at least"
 
 
 def mass_of_rows(play: Play) -> tuple[float, str]:
