@@ -22,7 +22,7 @@ from klearning.agents.ucfh import UCFH
 from klearning.agents.ucrl2 import UCRL2
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode
-from klearning.beliefs.rewards import Beta, Gaussian
+from klearning.beliefs.rewards import Beta, Gaussian, UnknownNoise
 from klearning.beliefs.transitions import Dirichlet, Known
 from klearning.benchmarks import register_benchmarks
 from klearning.comparison.compare import Comparison, compare
@@ -33,6 +33,7 @@ from klearning.environments.learner import Learner, PriorWarning
 from klearning.environments.learner_state import load
 from klearning.environments.masks import TaskWarning
 from klearning.environments.stopping import StopAtReturn, StopWhenSure
+from klearning.environments.suggest_prior import suggest_prior
 from klearning.environments.world_env import WorldEnv, register_environments
 from klearning.models.mdp import MDP, Solution, evaluate, optimal
 from klearning.moved import forward
@@ -98,6 +99,7 @@ __all__ = [
     "StopWhenSure",
     "TaskWarning",
     "TensorBoardWriter",
+    "UnknownNoise",
     "WorldEnv",
     "__version__",
     "admission_queue",
@@ -120,4 +122,5 @@ __all__ = [
     "schedule",
     "solve",
     "solve_cone",
+    "suggest_prior",
 ]

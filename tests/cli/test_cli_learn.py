@@ -135,6 +135,17 @@ def test_the_last_line_says_what_the_bound_is_worth(options, worth, tmp_path):
     assert worth in done.stdout.splitlines()[-1]
 
 
+def test_where_no_prior_is_given_random_play_suggests_one_and_it_is_told(tmp_path):
+    told, typed = tmp_path / "told.npz", tmp_path / "typed.npz"
+    done = klearning(*LAKE, "-n", "3", "--save", str(told))
+    line = next(line for line in done.stderr.splitlines() if line.startswith("no prior is given"))
+    options = line.partition("random play suggests ")[2].split()
+    assert options[:2] == ["-p", "reward=unknown_noise"]
+    again = klearning(*LAKE, "-n", "3", "--save", str(typed), *options)
+    assert "no prior is given" not in again.stderr
+    assert told.read_bytes() == typed.read_bytes()
+
+
 # -- several seeds, and bins ------------------------------------------------------------------------------------------
 
 

@@ -134,11 +134,18 @@ def test_a_family_agrees_with_itself(family):
     x = belief.mean_rewards()
     variance = prior.reward.variance(x)
     assert (variance <= x.proxy + 1e-15).all()
-    np.testing.assert_allclose(prior.reward.cumulant(x, 1e-6) / 1e-6, x.mean, atol=1e-5)
-    rules = prior.reward.rules(x, 3)
-    np.testing.assert_allclose([w @ r for r, w in rules], x.mean.ravel(), atol=1e-12)
-    moments = [w @ (r - w @ r) ** 2 for r, w in rules]
-    np.testing.assert_allclose(moments, variance.ravel(), atol=1e-12)
-    draws = prior.reward.draw(x, np.random.default_rng(0))
-    for certain in (x.mean, variance, prior.reward.cumulant(x, 2.0), draws):
+    draws, (of_world, noise) = (
+        draw(x, np.random.default_rng(0)) for draw in (prior.reward.draw, prior.reward.draw_world)
+    )
+    known = [x.mean, variance, draws, of_world, prior.reward.noises(x)]
+    if prior.reward.learns_noise:
+        known.append(noise)
+    else:
+        known.append(prior.reward.cumulant(x, 2.0))
+        np.testing.assert_allclose(prior.reward.cumulant(x, 1e-6) / 1e-6, x.mean, atol=1e-5)
+        rules = prior.reward.rules(x, 3)
+        np.testing.assert_allclose([w @ r for r, w in rules], x.mean.ravel(), atol=1e-12)
+        moments = [w @ (r - w @ r) ** 2 for r, w in rules]
+        np.testing.assert_allclose(moments, variance.ravel(), atol=1e-12)
+    for certain in known:
         assert (certain[:, 0] == 0.0).all()

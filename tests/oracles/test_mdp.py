@@ -242,3 +242,82 @@ def test_the_goal_of_layers_is_numbered_through_all_of_them():
 def test_what_is_no_goal_is_refused(goal):
     with pytest.raises(ValueError, match=r"is no \(state, action\): give indices below \(3, 2\)"):
         kl.MDP.from_stationary(np.zeros((3, 2)), np.full((3, 2, 3), 1 / 3), np.full(3, 1 / 3), 4, goal=goal)
+
+
+# Noise
+
+
+def parts_with_noise():
+    rng = np.random.default_rng(5)
+    r, P, initial = random_parts(rng, [2, 3], 2)
+    return r, P, initial, [rng.random((n, 2)) for n in (2, 3)]
+
+
+def test_one_noise_for_all_is_the_same_noise_everywhere():
+    """Bit for bit, in a run and step by step."""
+    r, P, initial, noise = parts_with_noise()
+    one = kl.MDP.from_layers(r, P, initial, 0.3)
+    all_alike = kl.MDP.from_layers(r, P, initial, [np.full_like(x, 0.3) for x in noise])
+    runs = [kl.run(kl.KLearning(), world, episodes=30, seeds=2) for world in (one, all_alike)]
+    np.testing.assert_array_equal(runs[0].returns, runs[1].returns)
+    rewards = []
+    for world in (one, all_alike):
+        env = kl.WorldEnv(world)
+        env.reset(seed=1)
+        rewards.append([env.step(0)[1], env.step(1)[1]])
+    assert rewards[0] == rewards[1]
+    stationary = [
+        kl.MDP.from_stationary(r[0], np.full((2, 2, 2), 0.5), initial, 3, sd) for sd in (0.3, np.full((2, 2), 0.3))
+    ]
+    runs = [kl.run(kl.KLearning(), world, episodes=30, seeds=2) for world in stationary]
+    np.testing.assert_array_equal(runs[0].returns, runs[1].returns)
+
+
+def test_noise_is_that_of_its_state_and_action():
+    """Spread of 4,000 rewards, to 5 standard errors of 1.1%: 1e-6 by chance; no noise is none at all."""
+    r, P, initial, noise = parts_with_noise()
+    noise[0][0, 1] = 0.0
+    world = kl.MDP.from_layers(r, P, initial, noise)
+    np.testing.assert_array_equal(world.noise, np.concatenate(noise).T)
+    tiled = kl.MDP.from_stationary(r[0], np.full((2, 2, 2), 0.5), initial, 3, noise[0])
+    np.testing.assert_array_equal(tiled.noise, np.tile(noise[0].T, 3))
+    env, rewards = kl.WorldEnv(world, numbering="through"), {}
+    rng = np.random.default_rng(0)
+    env.reset(seed=0)
+    for _ in range(20_000):
+        s, _ = env.reset()
+        over = False
+        while not over:
+            a = int(rng.integers(2))
+            before = s
+            s, reward, terminated, truncated, _ = env.step(a)
+            rewards.setdefault((a, before), []).append(reward)
+            over = terminated or truncated
+    for (a, s), seen in rewards.items():
+        assert np.std(seen) == pytest.approx(world.noise[a, s], rel=5 / np.sqrt(2 * len(seen)), abs=1e-12)
+    arms = kl.bandit([0.25, 0.5], noise=[0.0, 1.0])
+    runs = kl.run(kl.Random(), arms, episodes=4000, seeds=1)
+    still = runs.returns[0] == 0.25
+    assert np.std(runs.returns[0][~still]) == pytest.approx(1.0, rel=5 / np.sqrt(4000))
+    assert 1700 < still.sum() < 2300  # 9 standard deviations
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda r, P, i: kl.MDP.from_layers(r, P, i, [[[0.1, 0.1]]]), "noise has 1 entries: give 2"),
+        (lambda r, P, i: kl.MDP.from_layers(r, P, i, [r[0] * 0, r[0] * 0]), r"noise\[1\] has shape \(2, 2\)"),
+        (lambda r, P, i: kl.MDP.from_layers(r, P, i, [r[0] * 0 - 1, r[1] * 0]), r"noise\[0\]\[0, 0\]=-1 is negative"),
+        (lambda r, P, i: kl.MDP.from_stationary(r[0], np.full((2, 2, 2), 0.5), i, 3, [0.1, 0.1]), "noise has shape"),
+        (lambda r, P, i: kl.MDP.from_layers(r, P, i, -0.1), "noise=-0.1 is out of range"),
+        (lambda r, P, i: kl.MDP.from_layers(r, P, i, "normal"), "noise='normal' is unknown"),
+        (lambda r, P, i: kl.bandit([0.1, 0.2], noise=[1.0]), r"noise has shape \(1,\): give shape \(2,\)"),
+    ],
+)
+def test_a_noise_that_is_none(make, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        make(*parts_with_noise()[:3])
+
+
+def test_a_bound_takes_the_largest_noise():
+    assert kl.regret_bound(kl.bandit([0.1, 0.2], noise=[0.5, 2.0]), 10) == kl.regret_bound((1, 1, 2), 10, noise=2.0)

@@ -276,6 +276,7 @@ def test_what_cannot_be_known(rows, message):
 PRIORS = {
     "default": kl.Prior(),
     "coins": kl.Prior(kl.Beta(2.0, 1.0), span=[1.0, 2.0, 3.0], stationary=True),
+    "unknown noise": kl.Prior(kl.UnknownNoise(0.5, 2.0, 0.1, strength=4.0)),
     "support": kl.Prior(transitions=kl.Dirichlet(0.5, kl.deep_sea(3))),
     "known": kl.Prior(transitions=kl.Known(kl.deep_sea(3))),
 }

@@ -34,6 +34,7 @@ KINDS = {
     "layered": {"prior": kl.Prior()},
     "discovered": {},
     "coins": {"prior": kl.Prior(kl.Beta(), stationary=True)},
+    "unknown noise": {"prior": kl.Prior(kl.UnknownNoise(), stationary=True)},
     "stationary support": {"prior": kl.Prior(transitions=support(1), stationary=True), "discover": False},
     "layered support": {"prior": kl.Prior(transitions=support(9), span=[1.0] * 10), "discover": False},
 }

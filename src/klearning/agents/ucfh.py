@@ -162,6 +162,9 @@ def absorb(known: Posterior, pending: Posterior, a: int, s: int) -> Posterior:
     known.visits[a, s] += pending.visits[a, s]
     known.moves[a, s] += pending.moves[a, s]
     known.reward_sums[a, s] += pending.reward_sums[a, s]
+    if known.reward_squares.size > 0:
+        known.reward_squares[a, s] += pending.reward_squares[a, s]
+        pending.reward_squares[a, s] = 0.0
     derive(known, a, s)
     new.length[a, s] = 0
     pending.visits[a, s] = pending.moves[a, s] = pending.reward_sums[a, s] = 0.0

@@ -63,7 +63,8 @@ def array(field: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Floats
         raise ValueError(f"{field} has shape {x.shape}: give shape {_show(shape)}")
     if not np.isfinite(x).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(x))[0])
-        raise ValueError(f"{field}[{_index(where)}]={x[where]} is not finite: give finite numbers")
+        place = f"[{_index(where)}]" if where else ""
+        raise ValueError(f"{field}{place}={x[where]} is not finite: give finite numbers")
     return x
 
 

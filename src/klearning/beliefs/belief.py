@@ -21,7 +21,7 @@ from klearning.arrays.layers import from_layers, offsets
 from klearning.arrays.row_checks import check_pool, check_rows
 from klearning.arrays.rows import copy_rows, row_sums, rows_from_layers, rows_with_room
 from klearning.arrays.types import Floats, Ints, Layers
-from klearning.beliefs.posterior import Episode, Posterior, derive_all, learn, mean_rewards
+from klearning.beliefs.posterior import NOT_COUNTED, Episode, Posterior, derive_all, learn, mean_rewards
 from klearning.beliefs.rewards import Gaussian, MeanRewards, RewardFamily, RewardPrior, check_family
 from klearning.beliefs.sampling import draw_tables
 from klearning.beliefs.tables import Tables, tables_for
@@ -102,6 +102,7 @@ class Belief:
     transitions: Transitions
     discount: float = 1.0
     forgets: bool = False
+    reward_squares: Floats = field(default_factory=NOT_COUNTED.copy)  # Σr², where the prior learns the noise
 
     def __post_init__(self) -> None:
         """What the kernels trust: they check no index."""
@@ -124,6 +125,8 @@ class Belief:
         checks.counts("visits", np.where(certain, 0.0, self.visits), shape)
         if checks.number("discount", self.discount, 0.0, 1.0, above=True) < 1.0 and not self.prior.stationary:
             raise ValueError(f"discount={self.discount!r} needs a prior with stationary=True")
+        counted = shape if self.prior.reward.learns_noise else NOT_COUNTED.shape
+        checks.counts("reward_squares", self.reward_squares, counted)
         checks.number("transitions.even_mass", even, 0.0)
         checks.number("transitions.total", total, 0.0)
         if not isinstance(learns, bool):
@@ -165,7 +168,10 @@ class Belief:
         if over >= 0:
             visits[:, tables.first[:-1] + over] = np.inf
         transitions = prior.transitions.begin(tables, actions)
-        return cls(prior, tables, over, start, visits, np.zeros_like(visits), transitions, discount)
+        squares = np.zeros_like(visits) if prior.reward.learns_noise else NOT_COUNTED.copy()
+        return cls(
+            prior, tables, over, start, visits, np.zeros_like(visits), transitions, discount, reward_squares=squares
+        )
 
     @classmethod
     def from_counts(
@@ -175,10 +181,13 @@ class Belief:
         reward_sums: Sequence[ArrayLike],
         transition_counts: Sequence[ArrayLike],
         initial: ArrayLike,
+        *,
+        reward_squares: Sequence[ArrayLike] | None = None,
     ) -> "Belief":
         """From lists per layer: visits (S_l, A), reward sums (S_l, A), counts (S_l, A, S_{l+1}) for l < L.
 
-        With a stationary prior what was counted in different layers is added up.
+        With a stationary prior what was counted in different layers is added up. ``reward_squares``, Σr² as (S_l, A),
+        is for a prior that learns the noise, as `UnknownNoise` does; others do not read it.
         """
         if not isinstance(visits, Sequence | np.ndarray) or len(visits) == 0:
             raise ValueError("visits is empty: give one (S_l, A) array per layer")
@@ -194,7 +203,11 @@ class Belief:
             before = tables.to_blocks(rows)
             rows = tables.to_rows([counts + alpha for counts, alpha in zip(blocks, before, strict=True)], actions)
         transitions = belief.transitions._replace(rows=rows)
-        return replace(belief, visits=tables.summed(seen), reward_sums=tables.summed(sums), transitions=transitions)
+        belief = replace(belief, visits=tables.summed(seen), reward_sums=tables.summed(sums), transitions=transitions)
+        if not prior.reward.learns_noise:
+            return belief
+        squares = _squares(reward_squares, sums, seen, tables.layers)
+        return replace(belief, reward_squares=tables.summed(squares))
 
     @property
     def layers(self) -> Ints:
@@ -229,7 +242,7 @@ class Belief:
         )  # fmt: skip
         p = Posterior(
             model, np.zeros(shape), self.visits.copy(), self._moves(), self.reward_sums.copy(),
-            self.prior.reward.numbers(), float(t.total), t.learns, float(self.discount),
+            self.prior.reward.numbers(), float(t.total), t.learns, float(self.discount), self.reward_squares.copy(),
         )  # fmt: skip
         announce_compilation()
         derive_all(p)
@@ -246,9 +259,9 @@ class Belief:
         tables = self.layers, self.table, self.end, self.initial.copy()
         model = Model(*tables, np.zeros(shape), np.zeros(shape), 0.0, rows)
         certain = np.where(np.isinf(self.visits), np.inf, 0.0)
-        sums = np.where(self.reward_sums <= FORBIDDEN, FORBIDDEN, 0.0)
+        sums, squares = np.where(self.reward_sums <= FORBIDDEN, FORBIDDEN, 0.0), np.zeros_like(self.reward_squares)
         p = Posterior(
-            model, np.zeros(shape), certain, certain.copy(), sums, prior, strength, True, float(self.discount)
+            model, np.zeros(shape), certain, certain.copy(), sums, prior, strength, True, float(self.discount), squares
         )  # fmt: skip
         announce_compilation()
         derive_all(p)
@@ -258,7 +271,8 @@ class Belief:
         """This belief with the statistics of a posterior that grew out of it: kernels made it, nothing is checked."""
         belief = copy(self)
         transitions = self.transitions._replace(rows=p.model.rows)
-        vars(belief).update(visits=p.visits, reward_sums=p.reward_sums, transitions=transitions)
+        rewards = {"reward_sums": p.reward_sums, "reward_squares": p.reward_squares}
+        vars(belief).update(visits=p.visits, transitions=transitions, **rewards)
         return belief
 
     def update(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike) -> "Belief":
@@ -287,16 +301,22 @@ class Belief:
         return self.in_layers(self.prior.reward.variance(self.mean_rewards()))
 
     @property
+    def reward_noises(self) -> Layers:
+        """How noisy rewards are, √E[σ²(s,a)] as a standard deviation, (S_l, A); learnt if the prior learns it."""
+        return self.in_layers(self.prior.reward.noises(self.mean_rewards()))
+
+    @property
     def transition_means(self) -> Layers:
         """E[P(s'|s,a)], (S_l, A, S_{l+1}), l < L."""
         return self._in_steps([alpha / alpha.sum(axis=-1, keepdims=True) for alpha in self._concentrations()])
 
     def sample(self, seed: int | np.random.SeedSequence = 0) -> MDP:
         """One MDP drawn exactly from the posterior; rewards and transitions use independent streams."""
-        table, blocks = draw_tables(self.prior.reward, self.posterior(), self._concentrations(), seed)
+        table, noise, blocks = draw_tables(self.prior.reward, self.posterior(), self._concentrations(), seed)
         reward = np.ascontiguousarray(np.concatenate(self.in_layers(table)).T)
+        if isinstance(noise, np.ndarray):
+            noise = np.ascontiguousarray(np.concatenate(self.in_layers(noise)).T)
         rows = rows_from_layers(self.layers, self.actions, self._in_steps(blocks))
-        noise = self.prior.reward.world_noise()
         if self.prior.reward.bounds is not None and (table <= FORBIDDEN).any():
             raise ValueError(
                 "belief knows of actions that are not allowed, and an MDP of bounded rewards has none such"
@@ -354,6 +374,22 @@ def _check_reward_sums(prior: Prior, sums: Floats, visits: Floats) -> None:
         a, s = np.argwhere(unseen)[0]
         raise ValueError(f"reward_sums of state {s}, action {a} is {sums[a, s]:g} after no visit: it must be 0")
     prior.reward.check_sums(sums, visits)
+
+
+def _squares(given: Any, sums: Floats, visits: Floats, layers: Ints) -> Floats:
+    """Σr² (A, S), such as rewards of these sums can have."""
+    if given is None:
+        raise ValueError("reward_squares=None with a prior that learns the noise: give Σr² as one (S_l, A) per layer")
+    squares = from_layers("reward_squares", given, layers, len(sums))
+    least = sums**2 / np.maximum(visits, 1.0)
+    wrong = np.argwhere((squares < least * (1.0 - checks.TOLERANCE)) | ((visits == 0) & (squares != 0)))
+    if len(wrong):
+        a, s = wrong[0]
+        raise ValueError(
+            f"reward_squares of state {s}, action {a} is {squares[a, s]:g}: rewards that sum to {sums[a, s]:g} in "
+            f"{visits[a, s]:g} visits have squares that sum to {least[a, s]:g} at least, and to 0 without a visit"
+        )
+    return squares
 
 
 def _check_transition_counts(counts: Any, visits: list[Floats]) -> list[Floats]:

@@ -10,7 +10,7 @@ from klearning.arrays.rows import Rows, add_weight, enlarge
 from klearning.arrays.tree_checks import check_fixed, differs, refuse
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Flags, Floats, Ints
-from klearning.beliefs.rewards import MeanRewards, RewardPrior, reward_posterior
+from klearning.beliefs.rewards import MeanRewards, RewardPrior, learns_noise, reward_posterior
 from klearning.models.sweeps import FORBIDDEN, Model, row_of, shared
 
 NEGLIGIBLE = 1e-6  # a count that has faded to less is none
@@ -27,11 +27,14 @@ class Episode(NamedTuple):
     rewards: Floats
 
 
+NOT_COUNTED = np.zeros((0, 0))
+
+
 @marked(
     fixed=("prior", "total", "learns", "discount"),
     counts=("visits", "moves"),
-    finite=("variance", "reward_sums"),
-    since=("discount",),
+    finite=("variance", "reward_sums", "reward_squares"),
+    since=("discount", "reward_squares"),
 )
 class Posterior(NamedTuple):
     """A belief as the kernels read it: its statistics and what follows from them; axes (action, state)."""
@@ -45,6 +48,7 @@ class Posterior(NamedTuple):
     total: float  # prior mass Σα of a transition row
     learns: bool  # whether transitions are learnt
     discount: float = 1.0  # γ, what a step's delay leaves of a value
+    reward_squares: Floats = NOT_COUNTED  # Σr², where a prior learns the noise; else of no size
 
     def check(self, fresh: "Posterior", name: str) -> None:
         refuse(f"{name}.variance", "is negative", self.variance < 0.0, self.variance)
@@ -64,6 +68,11 @@ def check_statistics(p: Posterior, fresh: Posterior, name: str) -> None:
     refuse(f"{name}.moves", "is more than the visits", moves > visits, p.moves)
     unseen = (visits == 0.0) & (p.reward_sums != fresh.reward_sums)
     refuse(f"{name}.reward_sums", "is the sum of no rewards", unseen, p.reward_sums)
+    if p.reward_squares.size:
+        squared = np.where(visits > 0.0, p.reward_sums, 0.0) ** 2
+        least = squared / np.where(visits > 0.0, visits, 1.0)  # by Cauchy and Schwarz
+        low = (p.reward_squares < least) & differs(p.reward_squares, least)
+        refuse(f"{name}.reward_squares", "is too small for its reward sum", low, p.reward_squares)
     if not p.learns:
         check_fixed(f"{name}.moves", p.moves, fresh.moves)
         if not same_entries(p.model.rows, fresh.model.rows):
@@ -88,7 +97,8 @@ def check_derived(p: Posterior, fresh: Posterior, name: str) -> None:
 @kernel(inline=True)
 def derive(p: Posterior, a: int, s: int) -> None:
     """Bring what follows from the statistics of (a, s) up to date."""
-    mean, variance = reward_posterior(p.prior, p.visits[a, s], p.reward_sums[a, s])
+    squares = p.reward_squares[a, s] if learns_noise(p.prior) else 0.0
+    mean, variance = reward_posterior(p.prior, p.visits[a, s], p.reward_sums[a, s], squares)
     p.model.reward[a, s] = mean
     p.variance[a, s] = variance
     if p.learns:
@@ -111,6 +121,8 @@ def learn(p: Posterior, episode: Episode) -> Posterior:
         a, s = episode.actions[l], row_of(m, l, episode.states[l])
         p.visits[a, s] += 1.0
         p.reward_sums[a, s] += episode.rewards[l]
+        if p.reward_squares.size > 0:
+            p.reward_squares[a, s] += episode.rewards[l] ** 2
         if p.learns and l + 1 < episode.states.size:
             p.moves[a, s] += 1.0
             successor = row_of(m, l + 1, episode.states[l + 1])
@@ -126,7 +138,9 @@ def with_rows(p: Posterior, rows: Rows) -> Posterior:
     """The same posterior, its rows moved."""
     m = p.model
     model = Model(m.layers, m.table, m.end, m.initial, m.reward, m.scale, m.mass, rows)
-    return Posterior(model, p.variance, p.visits, p.moves, p.reward_sums, p.prior, p.total, p.learns, p.discount)
+    return Posterior(
+        model, p.variance, p.visits, p.moves, p.reward_sums, p.prior, p.total, p.learns, p.discount, p.reward_squares
+    )  # fmt: skip
 
 
 @kernel
@@ -143,6 +157,8 @@ def forbid(p: Posterior, states: Ints, forbidden: Flags) -> None:
                 if forbidden[a, i]:
                     p.visits[a, s] = p.moves[a, s] = np.inf
                     p.reward_sums[a, s], p.model.scale[a, s] = FORBIDDEN, 0.0
+                    if learns_noise(p.prior):
+                        p.reward_squares[a, s] = 0.0
                 elif np.isinf(p.visits[a, s]):
                     p.visits[a, s] = p.moves[a, s] = p.reward_sums[a, s] = 0.0
                     p.model.scale[a, s] = p.discount
@@ -160,6 +176,8 @@ def forget(p: Posterior, factor: float) -> None:
             faded = factor * p.visits[a, s] < NEGLIGIBLE
             p.visits[a, s] *= 0.0 if faded else factor
             p.reward_sums[a, s] *= 0.0 if faded else factor
+            if learns_noise(p.prior):
+                p.reward_squares[a, s] *= 0.0 if faded else factor
             if p.learns:
                 first, kept, total = rows.start[a, s], 0, 0.0
                 for e in range(first, first + rows.length[a, s]):

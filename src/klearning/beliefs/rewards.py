@@ -6,7 +6,10 @@ With a conjugate prior worth n0 visits of mean μ0, after n visits and rewards o
 
 which is all that the kernels know (`RewardPrior`). A Gaussian prior N(μ0, s0²) with noise σ has n0 = σ²/s0² and shift
 0, and a Beta(α, β) prior of coin flips has n0 = α + β, σ = 1/2 and shift 1 (a Beta is sub-Gaussian with
-1/(4(α+β+1)); its exact variance is smaller).
+1/(4(α+β+1)); its exact variance is smaller). Where the noise is unknown too, and what is thought of it is worth k
+visits, the normal–inverse-gamma prior has E[σ² | data] in the place of σ²:
+
+    E[σ² | data] = (k σ0² + SS) / (k + n),      SS = Σ(r−μ0)² − (Σ(r−μ0))² / (n0 + n)
 
 What else there is to ask (exact moments, draws, cumulants, which rewards are possible) a `RewardFamily` answers, and
 nothing asks which one it is.
@@ -21,13 +24,15 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
-from klearning.arrays.types import Floats
+from klearning.arrays.trees import marked
+from klearning.arrays.types import Flags, Floats
 from klearning.beliefs.distributions import Rule, beta_cumulant, gauss_beta, gauss_normal, gaussian_cumulant
 from klearning.models.sweeps import FORBIDDEN
 
 FAR = 6.0  # a reward this many standard deviations from the mean of an unbounded prior is worth a warning
 
 
+@marked(since=("noise_strength",))
 class RewardPrior(NamedTuple):
     """A conjugate reward prior in numbers."""
 
@@ -35,11 +40,29 @@ class RewardPrior(NamedTuple):
     variance: float  # proxy before any visit
     strength: float  # n0
     noise: float  # σ², a variance; wherever else there is a noise it is a standard deviation
-    shift: float  # 0 where the posterior is Gaussian, 1 where it is the Beta of coin flips
+    shift: float  # 0 where the posterior is Gaussian or Student's, 1 where it is the Beta of coin flips
+    noise_strength: float = np.inf  # k: how many visits the noise is worth; infinitely many where it is known
 
 
 @kernel(inline=True)
-def reward_posterior(prior: RewardPrior, visits: float, reward_sum: float) -> tuple[float, float]:
+def learns_noise(prior: RewardPrior) -> bool:
+    """Whether the noise is unknown."""
+    return np.isfinite(prior.noise_strength)
+
+
+@kernel(inline=True)
+def mean_noise(prior: RewardPrior, visits: float, reward_sum: float, squares: float) -> float:
+    """E[σ² | data], a variance; ``squares`` is Σr², which nobody reads where the noise is known."""
+    if not learns_noise(prior):
+        return prior.noise
+    mean, k = prior.mean, prior.noise_strength
+    from_mean = reward_sum - visits * mean
+    spread = squares - mean * (2.0 * reward_sum - visits * mean) - from_mean * from_mean / (prior.strength + visits)
+    return (k * prior.noise + max(spread, 0.0)) / (k + visits)
+
+
+@kernel(inline=True)
+def reward_posterior(prior: RewardPrior, visits: float, reward_sum: float, squares: float) -> tuple[float, float]:
     """Posterior mean and variance proxy of one mean reward; for certain where there are infinitely many visits.
 
     There it is `FORBIDDEN` if the action is not allowed, and nothing if the episode is over.
@@ -51,13 +74,14 @@ def reward_posterior(prior: RewardPrior, visits: float, reward_sum: float) -> tu
     weight = prior.strength + visits
     if weight == 0.0:  # noiseless rewards, none seen yet
         return prior.mean, prior.variance
-    return (prior.strength * prior.mean + reward_sum) / weight, prior.noise / (weight + prior.shift)
+    noise = mean_noise(prior, visits, reward_sum, squares)
+    return (prior.strength * prior.mean + reward_sum) / weight, noise / (weight + prior.shift)
 
 
 @kernel(inline=True)
-def is_gaussian(prior: RewardPrior) -> bool:
-    """Whether the posterior of a mean reward is Gaussian; else it is a Beta."""
-    return prior.shift == 0.0
+def is_beta(prior: RewardPrior) -> bool:
+    """Whether the posterior of a mean reward is the Beta of coin flips."""
+    return prior.shift != 0.0
 
 
 @kernel(inline=True)
@@ -67,10 +91,13 @@ def draw_reward(
     """One mean reward from its posterior; the mean where it is certain. `RewardFamily.draw`, compiled."""
     if np.isinf(visits):
         return mean
-    if is_gaussian(prior):
-        return mean + np.sqrt(variance) * rng.standard_normal()
-    heads, tails = prior.strength * prior.mean, prior.strength * (1.0 - prior.mean)
-    return rng.beta(heads + reward_sum, tails + (visits - reward_sum))
+    if is_beta(prior):
+        heads, tails = prior.strength * prior.mean, prior.strength * (1.0 - prior.mean)
+        return rng.beta(heads + reward_sum, tails + (visits - reward_sum))
+    if learns_noise(prior):
+        freedom = prior.noise_strength + visits + 2.0
+        return mean + np.sqrt(variance * (freedom - 2.0) / freedom) * rng.standard_t(freedom)
+    return mean + np.sqrt(variance) * rng.standard_normal()
 
 
 class MeanRewards(NamedTuple):
@@ -95,9 +122,22 @@ class RewardFamily(ABC):
         """Between what all rewards lie; None where they may be anything."""
         return None
 
+    @property
+    def learns_noise(self) -> bool:
+        """Whether the noise is unknown. The posterior is then Student's, which is not sub-Gaussian: no bound holds."""
+        return bool(np.isfinite(self.numbers().noise_strength))
+
     def world_noise(self) -> float | str:
         """The ``noise`` of an MDP that is drawn from this prior."""
         return float(np.sqrt(self.numbers().noise))
+
+    def draw_world(self, x: MeanRewards, rng: np.random.Generator) -> tuple[Floats, float | str | Floats]:
+        """Mean rewards and the ``noise`` of an MDP, drawn together."""
+        return self.draw(x, rng), self.world_noise()
+
+    def noises(self, x: MeanRewards) -> Floats:
+        """√E[σ² | data], the noise as a standard deviation; none where an episode is over."""
+        return np.where(np.isinf(x.visits), 0.0, np.sqrt(self.numbers().noise))
 
     def variance(self, x: MeanRewards) -> Floats:
         """The exact posterior variance, at most the proxy."""
@@ -233,7 +273,63 @@ class Beta(RewardFamily):
         return [one(m, n) for m, n in zip(x.mean.ravel(), mass.ravel(), strict=True)]
 
 
-FAMILIES: dict[str, type[RewardFamily]] = {"gaussian": Gaussian, "beta": Beta}
+@dataclass(frozen=True)
+class UnknownNoise(RewardFamily):
+    """Mean rewards and their Gaussian noise are both learnt, for every state and action apart.
+
+    ``mean`` and ``sd`` are those of the mean rewards, as in `Gaussian`, and ``noise`` is what the noise is thought to
+    be, as a standard deviation: a guess that is worth ``strength`` visits. The prior is normal–inverse-gamma:
+
+        σ² ~ Inverse-Gamma(1 + strength/2, strength·noise²/2),      μ | σ² ~ N(mean, σ²·sd²/noise²)
+
+    so that E σ² = noise² and Var μ = sd². The posterior of a mean reward is a Student-t with strength + 2 + n degrees
+    of freedom. It has no cumulants, so that nothing is proved of a plan that takes it for a Gaussian of the same mean
+    and variance.
+    """
+
+    mean: float = 0.0
+    sd: float = 1.0
+    noise: float = 0.3
+    strength: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.moderate("mean", self.mean)
+        checks.moderate("sd", self.sd, 0.0, above=True)
+        checks.moderate("noise", self.noise, 0.0, above=True)
+        checks.moderate("strength", self.strength, 0.0, above=True)
+
+    def numbers(self) -> RewardPrior:
+        return Gaussian(self.mean, self.sd, self.noise).numbers()._replace(noise_strength=float(self.strength))
+
+    def draw(self, x: MeanRewards, rng: np.random.Generator) -> Floats:
+        freedom, over = self._freedom(x)
+        t = x.mean + np.sqrt(x.proxy * (freedom - 2.0) / freedom) * rng.standard_t(freedom)
+        return np.where(over, x.mean, t)
+
+    def draw_world(self, x: MeanRewards, rng: np.random.Generator) -> tuple[Floats, float | str | Floats]:
+        freedom, over = self._freedom(x)
+        noise = self.noises(x) * np.sqrt((freedom - 2.0) / rng.chisquare(freedom))
+        weight = self.numbers().strength + np.where(over, 0.0, x.visits)
+        means = x.mean + noise / np.sqrt(weight) * rng.standard_normal(x.mean.shape)
+        return np.where(over, x.mean, means), noise
+
+    def noises(self, x: MeanRewards) -> Floats:
+        sds: Floats = np.sqrt(x.proxy * (self.numbers().strength + np.where(np.isinf(x.visits), 0.0, x.visits)))
+        return sds
+
+    def _freedom(self, x: MeanRewards) -> tuple[Floats, Flags]:
+        """Degrees of freedom of every posterior, and where an episode is over, with none to speak of."""
+        over = np.isinf(x.visits)
+        return self.strength + 2.0 + np.where(over, 0.0, x.visits), over
+
+    def cumulant(self, x: MeanRewards, beta: float) -> Floats:
+        raise ValueError(f"reward={self!r} has no cumulants: E exp(βμ) is infinite for a Student-t, use a Gaussian")
+
+    def rules(self, x: MeanRewards, nodes: int) -> list[Rule]:
+        raise ValueError(f"reward={self!r} has too few moments for a quadrature: use theory.draws, or a Gaussian")
+
+
+FAMILIES: dict[str, type[RewardFamily]] = {"gaussian": Gaussian, "beta": Beta, "unknown_noise": UnknownNoise}
 
 
 def check_family(reward: Any) -> None:

@@ -27,15 +27,15 @@ STICK = 1e-16  # what may be left of a row's probability
 
 def draw_tables(
     family: RewardFamily, p: Posterior, rows: Layers, seed: int | np.random.SeedSequence
-) -> tuple[Floats, Layers]:
-    """One draw of all mean rewards (A, rows) and of dense transition rows, from streams of their own.
+) -> tuple[Floats, float | str | Floats, Layers]:
+    """One draw of all mean rewards (A, rows), their noise and of dense transition rows, from streams of their own.
 
     ``rows`` are Dirichlet parameters, or the probabilities themselves where they are known.
     """
     sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     for_rewards, for_rows = (np.random.default_rng(child) for child in sequence.spawn(2))
-    reward = family.draw(mean_rewards(p), for_rewards)
-    return reward, [draw_dirichlet(alpha, for_rows) for alpha in rows] if p.learns else rows
+    reward, noise = family.draw_world(mean_rewards(p), for_rewards)
+    return reward, noise, [draw_dirichlet(alpha, for_rows) for alpha in rows] if p.learns else rows
 
 
 def draw_dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:

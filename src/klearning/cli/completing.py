@@ -135,7 +135,7 @@ agent_options = click.option(
 )  # fmt: skip
 prior_options = click.option(
     "-p", "--prior-option", "prior_options", multiple=True, type=PRIOR_OPTION, metavar="NAME=VALUE",
-    help="what the agent knows: reward=gaussian (mean, sd, noise) or reward=beta (a, b); mass; support=world; "
-    "transitions=world; span; stationary=yes",
+    help="what the agent knows: reward=gaussian (mean, sd, noise), reward=unknown_noise (strength, too) or "
+    "reward=beta (a, b); mass; support=world; transitions=world; span; stationary=yes",
 )  # fmt: skip
 as_json = click.option("--json", "as_json", is_flag=True, help="print JSON, for programs, instead of text")

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from klearning.arrays import checks
 from klearning.arrays.interrupts import uninterrupted
+from klearning.beliefs.belief import Prior
 from klearning.cli.completing import (
     AGENT,
     ENVIRONMENT,
@@ -26,6 +27,7 @@ from klearning.cli.display import is_lively, progress, say, show_json, show_tabl
 from klearning.cli.doors import bring_in, find, find_agent
 from klearning.cli.options import build, build_prior, parse
 from klearning.cli.teaching import Command
+from klearning.storage.codec import prior_data
 
 EXAMPLES = (
     "klearning learn FrozenLake-v1 --episodes 500",
@@ -109,14 +111,17 @@ def learn(
 
     Both may be your own: file.py:Name, or module:Name; an environment's class, or a function that makes one.
 
-    The prior is stationary, because the rules of a simulator seldom change with the step; -p stationary=no learns
-    each step apart. With --resume the agent, its prior, horizon, seed and --replan-every are those of the file.
+    Where no prior is given, 20 episodes of random play suggest one, and it is told. The prior is stationary, because
+    the rules of a simulator seldom change with the step; -p stationary=no learns each step apart. With --resume the
+    agent, its prior, horizon, seed and --replan-every are those of the file.
     """
     from klearning.environments import learn as training
 
     checks.whole("episodes", episodes)
     chosen = build(find_agent(agent), "agent", agent_options)
-    prior = build_prior(["stationary=yes", *prior_options])  # the last one counts
+    typed = None  # no prior: random play suggests one
+    if prior_options or hasattr(chosen, "actor"):
+        typed = build_prior(["stationary=yes", *prior_options])  # the last one counts
     numbers = several_seeds(context, seeds) if seeds is not None else (seed,)
     files = Files(save, resume, csv_path, tensorboard)
     files.check(len(numbers))
@@ -129,10 +134,11 @@ def learn(
             mine = files.of(number)
             env = binned(make_environment(environment, env_options), bins, quantiles, horizon)
             if mine.resume is None or (len(numbers) > 1 and not mine.resume.exists()):
+                prior = suggested(env, number, horizon) if typed is None else typed
                 every = given(context, replan_every=replan_every)  # not every actor plans
                 learner: Any = training.actor_for(chosen, env, seed=number, horizon=horizon, prior=prior, **every)
             else:
-                settings = {"agent": chosen, "prior": prior, "seed": number, "horizon": horizon}
+                settings = {"agent": chosen, "prior": typed, "seed": number, "horizon": horizon}
                 learner = resumed(mine.resume, given(context, **settings, replan_every=replan_every))
             learners.append(learner)
             play(learner, env, episodes, mine, evaluate_every, quiet=as_json, advance=advance)
@@ -269,6 +275,20 @@ def bound_line(learner: Any) -> str:
         return f"{stated}; not proved, because with a stationary prior no bonus is (docs/reference/theory.md)"
     proved = program(learner.belief, bonus).proved
     return f"{stated}; {'by proof, of the states met so far' if proved else 'not proved for this prior and bonus'}"
+
+
+def suggested(env: Any, seed: int, horizon: int | None) -> Prior:
+    """The prior that random play suggests, told in words that could have been typed."""
+    from klearning.environments.suggest_prior import suggest_prior
+
+    prior = suggest_prior(env, seed=seed, horizon=horizon)
+    data = prior_data(prior)
+    reward = data["reward"].pop("kind")
+    options = {"reward": reward, **data["reward"], "mass": data["transitions"]["mass"]}
+    line = " ".join(f"-p {name}={value}" for name, value in options.items())
+    say(f"no prior is given; random play suggests {line}", err=True)
+    say("  kl.suggest_prior tells why; any -p of yours takes the place of all of these", err=True)
+    return prior
 
 
 def given(context: click.Context, **settings: Any) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class Binned(gymnasium.ObservationWrapper[Any, Any, Any], gymnasium.utils.Record
         _check_single(env)
         places = _places(env.observation_space, {"bins": bins})
         seen: list[list[Floats]] = [[] for _ in places]
-        for step in random_play(env, episodes, seed, horizon):
+        for step in random_play(env, "quantiles", episodes, seed, horizon):
             for place, numbers in zip(places, seen, strict=True):
                 numbers.append(_flat(place, _at(step.observation, place.path)))
         edges: Any = {}

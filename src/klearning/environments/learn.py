@@ -149,7 +149,7 @@ def actor_for(
     task: Task = Task(),  # noqa: B008
 ) -> Actor:
     """What is given, where it is an actor; else what the agent's method ``actor`` makes, or a `Learner`."""
-    _check_environment(env)
+    check_environment(env)
     spaces = single_spaces(env)
     if isinstance(agent, Actor):
         if any(setting is not None for setting in (horizon, prior, replan_every)) or task != Task():
@@ -182,7 +182,7 @@ def _endless(actor: Actor) -> tuple[bool, bool]:
     return getattr(actor, "discount", 1.0) < 1.0, getattr(actor, "continuing", False)
 
 
-def _check_environment(env: Any) -> None:
+def check_environment(env: Any) -> None:
     """What people give in place of an environment."""
     if isinstance(env, str):
         raise ValueError(f"env={env!r} is a name: give the environment, gymnasium.make({env!r})")

@@ -61,8 +61,8 @@ class Walk:
         self._noise: Floats | None = None
         if noise is not None:
             self._noise = checks.counts("noise", noise, mdp.reward.shape)
-        elif not isinstance(mdp.noise, str) and mdp.noise > 0.0:
-            self._noise = np.full(mdp.reward.shape, mdp.noise)
+        elif np.any(table := mdp.noise_table):
+            self._noise = table
         self._offsets = mdp.layers.tolist()
         self._start = mdp.initial.cumsum()
 

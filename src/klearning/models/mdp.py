@@ -41,18 +41,19 @@ from klearning.models.tabular import END, read_horizon, read_name, read_table
 class MDP:
     """A finite-horizon MDP.
 
-    ``noise`` is the standard deviation of Gaussian reward noise, or ``"bernoulli"`` where a reward is
-    a coin flip. ``goal`` names the (state, action) that counts as reaching the goal, where there is one: the state
-    numbered through all layers, so that the first of the last layer is ``mdp.layers[-2]``; or, if the goal is
-    ``recurring``, counted from the first of its layer, and then it counts at any step. ``end`` is the state of every
-    layer, counted from its first, in which an episode is over: agents know that it pays nothing.
+    ``noise`` is the standard deviation of Gaussian reward noise, one for all or one for every action and state, or
+    ``"bernoulli"`` where a reward is a coin flip. ``goal`` names the (state, action) that counts as reaching the goal,
+    where there is one: the state numbered through all layers, so that the first of the last layer is
+    ``mdp.layers[-2]``; or, if the goal is ``recurring``, counted from the first of its layer, and then it counts at any
+    step. ``end`` is the state of every layer, counted from its first, in which an episode is over: agents know that it
+    pays nothing.
     """
 
     layers: Ints
     reward: Floats  # (A, S) means, the kernels' order; `rewards` gives (S_l, A)
     rows: Rows
     initial: Floats
-    noise: float | str = 0.0
+    noise: float | str | Floats = 0.0  # an array is (A, S), as the rewards are
     goal: tuple[int, int] | None = None
     name: str = "mdp"
     end: int | None = None
@@ -84,12 +85,15 @@ class MDP:
         rewards: Sequence[ArrayLike],
         transitions: Sequence[ArrayLike],
         initial: ArrayLike,
-        noise: float | str = 0.0,
+        noise: float | str | Sequence[ArrayLike] = 0.0,
         *,
         goal: tuple[int, int] | None = None,
         name: str = "mdp",
     ) -> "MDP":
-        """From lists per layer: rewards (S_l, A), transitions (S_l, A, S_{l+1}) for l < L, initial (S_1,)."""
+        """From lists per layer: rewards (S_l, A), transitions (S_l, A, S_{l+1}) for l < L, initial (S_1,).
+
+        ``noise`` is one number, or a list per layer as well: a standard deviation for every (s, a), (S_l, A).
+        """
         if not isinstance(rewards, Sequence | np.ndarray) or len(rewards) == 0:
             raise ValueError("rewards is empty: give one (S_l, A) array per layer, horizon at least 1")
         first = checks.array("rewards[0]", rewards[0], (None, None))
@@ -104,7 +108,10 @@ class MDP:
         rows = rows_from_blocks(actions, int(layers[-1]), steps, checked)
         start = checks.distributions("initial", initial, (widths[0],))
         reward = np.ascontiguousarray(np.concatenate(blocks).T)
-        return cls(layers, reward, rows, start, _check_noise(noise, reward), goal, name)
+        spread: Any = noise
+        if _is_table(noise):
+            spread = from_layers("noise", noise, layers, actions, checks.counts)
+        return cls(layers, reward, rows, start, _check_noise(spread, reward), goal, name)
 
     @classmethod
     def from_stationary(
@@ -113,13 +120,14 @@ class MDP:
         transitions: ArrayLike,
         initial: ArrayLike,
         horizon: int,
-        noise: float | str = 0.0,
+        noise: float | str | ArrayLike = 0.0,
         *,
         goal: tuple[int, int] | None = None,
         name: str = "mdp",
     ) -> "MDP":
         """From one model for all steps: rewards (S, A), transitions (S, A, S), initial (S,), and a horizon.
 
+        ``noise`` is one number, or (S, A) as the rewards are.
         ``goal`` is a (state, action) of that model; it counts at any step.
         """
         horizon = checks.whole("horizon", horizon)
@@ -129,7 +137,8 @@ class MDP:
             raise ValueError(f"rewards has shape {r.shape}: give at least one state and one action")
         p = checks.distributions("transitions", transitions, (states, actions, states))
         start = checks.distributions("initial", initial, (states,))
-        return cls._tiled(r, dense_entries(p), start, horizon, noise, name, goal)
+        spread: Any = checks.counts("noise", noise, r.shape) if _is_table(noise) else noise
+        return cls._tiled(r, dense_entries(p), start, horizon, spread, name, goal)
 
     @classmethod
     def from_gymnasium(
@@ -165,7 +174,7 @@ class MDP:
         entries: Entries,
         initial: Floats,
         horizon: int,
-        noise: float | str,
+        noise: float | str | Floats,
         name: str,
         goal: tuple[int, int] | None,
     ) -> "MDP":
@@ -174,6 +183,8 @@ class MDP:
         reward = np.ascontiguousarray(np.tile(rewards.T, horizon))
         rows = tiled_rows(entries, states, actions, horizon)
         layers = offsets([states] * horizon)
+        if isinstance(noise, np.ndarray):
+            noise = np.ascontiguousarray(np.tile(noise.T, horizon))
         checked = _check_noise(noise, reward)
         return cls(layers, reward, rows, initial, checked, goal, name, recurring=goal is not None)
 
@@ -201,6 +212,13 @@ class MDP:
     def rewards(self) -> Layers:
         """Mean rewards (S_l, A)."""
         return by_layer(self.reward.copy(), self.layers)
+
+    @property
+    def noise_table(self) -> Floats:
+        """(A, S) standard deviations of Gaussian reward noise; zeros for coin flips."""
+        if isinstance(self.noise, np.ndarray):
+            return self.noise
+        return np.full(self.reward.shape, 0.0 if isinstance(self.noise, str) else self.noise)
 
     @property
     def transitions(self) -> Layers:
@@ -287,7 +305,14 @@ def _solution(mdp: MDP, value: float, V: Floats, Q: Floats, policy: Floats) -> S
     return Solution(value, *(by_layer(x, mdp.layers) for x in (V, Q, policy, occupancy)))
 
 
-def _check_noise(noise: float | str, reward: Floats) -> float | str:
+def _is_table(noise: Any) -> bool:
+    """Whether there is a noise for every state and action; else it is a number or a word."""
+    return isinstance(noise, list | tuple) or (isinstance(noise, np.ndarray) and noise.ndim > 0)
+
+
+def _check_noise(noise: float | str | Floats, reward: Floats) -> float | str | Floats:
+    if _is_table(noise):
+        return np.ascontiguousarray(checks.counts("noise", noise, reward.shape))
     if not isinstance(noise, str):
         return checks.number("noise", noise, 0.0)
     checks.choice("noise", noise, ["bernoulli"])

@@ -7,8 +7,9 @@ V*_{l+1}. Then K_l(s,a) ≥ τ log E exp(Q*_l(s,a)/τ), hence f(τ) ≥ E_ρ V*_
 
 where the second term is not needed if transitions are known, or if the sweep prices them
 (docs/evidence/better_bonus.md). A table that layers share makes them dependent, so that nothing is proved of a
-stationary prior with more than one layer. A stated span is a premise only where the belief bears it out: a Gaussian
-reward may be anything. Counts that fade with time are the statistics of no data, so nothing is proved of them either.
+stationary prior with more than one layer; and of a Student-t, whose noise is learnt, there is no variance proxy at
+all. A stated span is a premise only where the belief bears it out: a Gaussian reward may be anything. Counts that fade
+with time are the statistics of no data, so nothing is proved of them either.
 """
 
 import numpy as np
@@ -30,7 +31,7 @@ def certain_spans(belief: Belief) -> Floats:
 
 def is_proved(belief: Belief, prices: bool, p: Posterior, c: Floats) -> bool:
     """Whether the sweep with this c, which may price transitions itself, bounds the expected optimal value."""
-    if belief.forgets or (belief.prior.stationary and belief.horizon > 1):
+    if belief.forgets or belief.prior.reward.learns_noise or (belief.prior.stationary and belief.horizon > 1):
         return False
     if belief.transitions.learns and not prices and belief.prior.reward.bounds is None and belief.horizon > 1:
         return False  # no c is enough

@@ -31,7 +31,7 @@ def regret_bound(mdp_or_sizes: Any, episodes: ArrayLike, noise: float | None = N
     """t-kl_mdp: Bayes regret after N episodes is at most 2 √((σ² + L²) S A T log A (1 + log(T/L))), T = N L.
 
     For an MDP, a Belief, or sizes (L, S, A) with S over all layers; ``episodes`` is a number or an array of them.
-    σ is ``noise``, by default that of the MDP (½ for coin flips). It is a bound on *Bayes* regret, under
+    σ is ``noise``, by default the largest of the MDP (½ for coin flips). It is a bound on *Bayes* regret, under
     Assumption 1 (see `breaks_assumption`) and where `reward_bound` holds; with one action it is zero.
     """
     L, S, A = sizes_of(mdp_or_sizes)
@@ -39,7 +39,7 @@ def regret_bound(mdp_or_sizes: Any, episodes: ArrayLike, noise: float | None = N
         stated = getattr(mdp_or_sizes, "noise", None)
         if stated is None:
             raise ValueError("noise=None: give the standard deviation of the rewards' noise, as sizes do not tell it")
-        noise = 0.5 if stated == "bernoulli" else stated
+        noise = 0.5 if isinstance(stated, str) else float(np.max(stated))
     sigma = checks.number("noise", noise, 0.0)
     N = _episodes(episodes)
     bound = 2.0 * np.sqrt((sigma**2 + L**2) * S * A * N * L * np.log(A) * (1.0 + np.log(N)))
@@ -72,6 +72,8 @@ def breaks_assumption(prior: Prior, mdp: MDP | None = None) -> list[str]:
     if numbers.variance > numbers.noise:
         wide = f"sd={sqrt(numbers.variance)} above noise={sqrt(numbers.noise)}"
         reasons.append(f"{wide}: the printed bonus is too small before the first visit")
+    if prior.reward.learns_noise:
+        reasons.append(f"the noise of a {family} prior is learnt: the theorem has it known, and means sub-Gaussian")
     if prior.stationary:
         reasons.append("stationary=True ties the layers: the theorem has them independent")
     if mdp is not None and (mdp.reward.min() < 0.0 or mdp.reward.max() > 1.0):

@@ -92,7 +92,7 @@ def check_agent(agent: Agent, episodes: int = 30) -> None:
 
 
 def _priors(name: str, world: MDP) -> list[Prior]:
-    prior = Prior(Beta(), Dirichlet(1.0)) if world.noise == "bernoulli" else Prior()
+    prior = Prior(Beta(), Dirichlet(1.0)) if isinstance(world.noise, str) else Prior()
     return [prior, replace(prior, stationary=True)] if name in UNCHANGING else [prior]
 
 

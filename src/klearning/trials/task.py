@@ -20,7 +20,7 @@ class World(NamedTuple):
     """An MDP as `play` reads it."""
 
     model: Model
-    noise: float
+    noise: Floats  # (A, S), standard deviations
     bernoulli: bool
     goal_state: int  # numbered through all layers, or -1
     goal_place: int  # counted from the first state of any layer, or -1
@@ -71,8 +71,8 @@ def play(task: Task, policy: Floats, t: int) -> None:
             r = 0.0
         elif world.bernoulli:
             r = 1.0 if nature.random() < r else 0.0
-        elif world.noise > 0.0:
-            r += world.noise * nature.standard_normal()
+        elif world.noise[a, s] > 0.0:
+            r += world.noise[a, s] * nature.standard_normal()
         episode.states[l], episode.actions[l], episode.rewards[l] = s, a, r
         log.visits[a, s] += 1.0
         total += r

@@ -127,14 +127,14 @@ class Trial:
 
 def new_task(agent: Agent, world: MDP, episodes: int, seed: int, every: int = 1) -> Task:
     """Fresh buffers, log and streams for one seed."""
-    L, noise = world.horizon, world.noise
+    L = world.horizon
     state, action = world.goal if world.goal is not None else (-1, -1)
     goal = (-1, state, action) if world.recurring else (state, -1, action)
-    bernoulli = isinstance(noise, str)
     nature, actions, rewards, rows = streams(seed, world.name, type(agent).__name__, uses=4)
     return Task(
         world=World(
-            world.model, 0.0 if bernoulli else float(noise), bernoulli, *goal, -1 if world.end is None else world.end
+            world.model, world.noise_table, isinstance(world.noise, str), *goal,
+            -1 if world.end is None else world.end,
         ),
         log=Log(np.zeros(episodes), np.zeros(episodes), np.zeros(episodes, np.bool_),
                 np.zeros_like(world.reward), np.zeros((len(agent.diagnostics), episodes))),

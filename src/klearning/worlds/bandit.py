@@ -2,11 +2,17 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from klearning.arrays import checks
 from klearning.models.mdp import MDP
 
 
-def bandit(means: Sequence[float] = (0.2, 0.5, 0.8), noise: float | str = 1.0) -> MDP:
-    """A bandit with these mean rewards. The paper's example of a certainty equivalent (e-certequiv)."""
+def bandit(means: Sequence[float] = (0.2, 0.5, 0.8), noise: float | str | Sequence[float] = 1.0) -> MDP:
+    """A bandit with these mean rewards, and one noise for all or one per arm.
+
+    The paper's example of a certainty equivalent (e-certequiv).
+    """
     arms = checks.array("means", means, (None,))
-    return MDP.from_layers([[arms]], [], [1.0], noise, name="bandit")
+    spread = noise if isinstance(noise, str) or np.ndim(noise) == 0 else [[checks.counts("noise", noise, arms.shape)]]
+    return MDP.from_layers([[arms]], [], [1.0], spread, name="bandit")

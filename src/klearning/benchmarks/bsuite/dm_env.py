@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from klearning.benchmarks.bsuite.worlds import EPISODES, DeepSeaTally, bandit, deep_sea, deep_sea_noise
+from klearning.benchmarks.bsuite.worlds import EPISODES, DeepSeaTally, bandit, deep_sea
 from klearning.environments.dm_env import DmWorld, picture_spec
 from klearning.models.mdp import MDP, optimal_value
 
@@ -54,7 +54,7 @@ class DeepSea(DmWorld):
         mapping_seed: int = 42,
     ) -> None:
         world = deep_sea(size, mapping_seed, deterministic, unscaled_move_cost, randomize_actions)
-        super().__init__(world, seed, numbering="through", noise=None if deterministic else deep_sea_noise(size))
+        super().__init__(world, seed, numbering="through")
         self.bsuite_num_episodes = EPISODES
         self.tally = DeepSeaTally(size, mapping_seed, randomize_actions)
 

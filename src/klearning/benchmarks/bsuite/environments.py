@@ -1,8 +1,8 @@
-"""bsuite's experiments as Gymnasium environments, with the noise and the counts that an MDP has no place for."""
+"""bsuite's experiments as Gymnasium environments, with the counts that an MDP has no place for."""
 
 from typing import Any
 
-from klearning.benchmarks.bsuite.worlds import DeepSeaTally, bandit, deep_sea, deep_sea_noise
+from klearning.benchmarks.bsuite.worlds import DeepSeaTally, bandit, deep_sea
 from klearning.environments.world_env import WorldEnv
 
 
@@ -21,7 +21,7 @@ class DeepSeaEnv(WorldEnv):
         randomize_actions: bool = True,
     ) -> None:
         world = deep_sea(size, mapping_seed, deterministic, cost, randomize_actions)
-        super().__init__(world, "through", None if deterministic else deep_sea_noise(size))
+        super().__init__(world, "through")
         self.tally = DeepSeaTally(size, mapping_seed, randomize_actions)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:

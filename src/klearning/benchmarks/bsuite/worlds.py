@@ -49,8 +49,7 @@ def deep_sea(
     """bsuite's DeepSea of N = ``size`` rows, on the cells that can be reached.
 
     Moving right costs cost/N everywhere, so the treasure pays 1 − cost/N. Unless ``deterministic``, right goes
-    straight down with chance 1/N; the N(0, 1) noise that bsuite then adds in two cells of the last row is not in
-    the MDP, whose rewards are exact means without noise, but in `deep_sea_noise`.
+    straight down with chance 1/N, and rewards have the noise that `deep_sea_noise` says.
     """
     N = checks.whole("size", size)
     sea = plain_deep_sea(N, noise=0.0, cost=cost, slip=0.0 if deterministic else 1.0 / N)
@@ -61,7 +60,8 @@ def deep_sea(
         field[:, swapped] = field[::-1, swapped]
     kind = "deep_sea" if deterministic else "deep_sea_stochastic"
     goal = (sea.states - 1, LEFT if swapped[-1] else RIGHT)
-    return replace(sea, goal=goal, name=f"bsuite {kind}({N})")
+    noise = 0.0 if deterministic else deep_sea_noise(N)
+    return replace(sea, noise=noise, goal=goal, name=f"bsuite {kind}({N})")
 
 
 def deep_sea_noise(size: int) -> Floats:
