@@ -14,7 +14,7 @@ import pytest
 
 import klearning as kl
 from klearning.cli import commands
-from klearning.cli.learn import bin_counts
+from klearning.cli.environment import bin_counts
 from tests.support.commands import klearning
 
 LAKE = ("learn", "FrozenLake-v1", "PSRL", "--horizon", "20", "-s", "3")

@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,6 @@ import click
 import numpy as np
 from click.core import ParameterSource
 
-from klearning.arrays import checks
 from klearning.arrays.interrupts import uninterrupted
 from klearning.beliefs.belief import Prior
 from klearning.cli.completing import (
@@ -20,13 +20,15 @@ from klearning.cli.completing import (
     ENVIRONMENT_OPTION,
     agent_options,
     as_json,
-    environment_names,
     prior_options,
 )
 from klearning.cli.display import is_lively, progress, say, show_json, show_table
-from klearning.cli.doors import bring_in, find, find_agent
+from klearning.cli.doors import find_agent
+from klearning.cli.environment import binned, make_environment
 from klearning.cli.options import build, build_prior, parse
+from klearning.cli.task import Stops, task_options
 from klearning.cli.teaching import Command
+from klearning.environments.limit import EPISODES, Limit, limit
 from klearning.storage.codec import prior_data
 
 EXAMPLES = (
@@ -37,6 +39,7 @@ EXAMPLES = (
     "klearning learn simulator.py:Tank -e leak=0.8 --horizon 30 --bins level=10 --episodes 100",
     "klearning learn CartPole-v1 --bins 1,1,6,6 --quantiles -p mass=0.1 --episodes 30",
     "klearning learn FrozenLake-v1 PSRL --seeds 3 --save out/lake_{seed}.npz --episodes 100",
+    "klearning learn CliffWalking-v1 PSRL --discount 0.9 -p sd=20 -p mass=0.01 --steps 2000 --stop-at-return -20",
 )
 LATE = 100  # episodes, at the end, whose mean return is told apart
 SEED = "{seed}"  # in the name of a file
@@ -55,7 +58,11 @@ Callback = Callable[[Any], Any]
 )  # fmt: skip
 @agent_options
 @prior_options
-@click.option("-n", "--episodes", default=1000, show_default=True, help="in all, those before --resume among them")
+@click.option(
+    "-n", "--episodes", type=int,
+    help=f"in all, those before --resume among them; default: {EPISODES}, or no limit with --steps",
+)  # fmt: skip
+@click.option("--steps", type=int, help="of the environment, in all; the episode under way then is played to its end")
 @click.option("-s", "--seed", default=0, show_default=True)
 @click.option(
     "--seeds",
@@ -71,6 +78,7 @@ Callback = Callable[[Any], Any]
     "--replan-every", type=int, default=1, show_default=True, metavar="EPISODES",
     help="plan for every so many episodes, where planning takes long; each is learnt from",
 )  # fmt: skip
+@task_options
 @click.option(
     "--save", type=click.Path(path_type=Path, dir_okay=False),
     help="write the learner here, for --resume and kl.load: now and then, at the end and on Ctrl-C",
@@ -93,10 +101,17 @@ def learn(
     env_options: Sequence[str],
     agent_options: Sequence[str],
     prior_options: Sequence[str],
-    episodes: int,
+    episodes: int | None,
+    steps: int | None,
     seed: int,
     horizon: int | None,
     replan_every: int,
+    discount: float,
+    continuing: bool,
+    forget: float,
+    action_masks: bool,
+    stop_when_sure: float | None,
+    stop_at_return: float | None,
     save: Path | None,
     resume: Path | None,
     csv_path: Path | None,
@@ -113,11 +128,14 @@ def learn(
 
     Where no prior is given, 20 episodes of random play suggest one, and it is told. The prior is stationary, because
     the rules of a simulator seldom change with the step; -p stationary=no learns each step apart. With --resume the
-    agent, its prior, horizon, seed and --replan-every are those of the file.
+    agent, its prior, horizon, seed, --replan-every, --discount, --continuing and --forget are those of the file.
     """
     from klearning.environments import learn as training
+    from klearning.environments.horizons import effective_horizon
 
-    checks.whole("episodes", episodes)
+    extent = limit(episodes, steps)
+    task = {"discount": discount, "continuing": continuing, "forget": forget}
+    stops = Stops(stop_when_sure, stop_at_return)
     chosen = build(find_agent(agent), "agent", agent_options)
     typed = None  # no prior: random play suggests one
     if prior_options or hasattr(chosen, "actor"):
@@ -129,19 +147,22 @@ def learn(
     with ExitStack() as stack:
         advance: Callable[[int], None] | None = None
         if len(numbers) > 1:
-            advance = stack.enter_context(progress("episodes", episodes * len(numbers)))
+            advance = stack.enter_context(progress(*told_by(extent, len(numbers))))
         for number in numbers:
             mine = files.of(number)
-            env = binned(make_environment(environment, env_options), bins, quantiles, horizon)
+            ahead = effective_horizon(discount) if horizon is None and 0.0 < discount < 1.0 else horizon
+            env = binned(make_environment(environment, env_options), bins, quantiles, ahead)
             if mine.resume is None or (len(numbers) > 1 and not mine.resume.exists()):
-                prior = suggested(env, number, horizon) if typed is None else typed
+                prior = suggested(env, number, ahead) if typed is None else typed
                 every = given(context, replan_every=replan_every)  # not every actor plans
-                learner: Any = training.actor_for(chosen, env, seed=number, horizon=horizon, prior=prior, **every)
+                learner: Any = training.actor_for(
+                    chosen, env, seed=number, horizon=horizon, prior=prior, task=training.Task(**task), **every
+                )
             else:
-                settings = {"agent": chosen, "prior": typed, "seed": number, "horizon": horizon}
+                settings = {"agent": chosen, "prior": typed, "seed": number, "horizon": horizon, **task}
                 learner = resumed(mine.resume, given(context, **settings, replan_every=replan_every))
             learners.append(learner)
-            play(learner, env, episodes, mine, evaluate_every, quiet=as_json, advance=advance)
+            play(learner, env, extent, mine, evaluate_every, action_masks, stops, quiet=as_json, advance=advance)
     if len(numbers) > 1:
         show_several(environment, learners, files, as_json)
     else:
@@ -180,40 +201,63 @@ def several_seeds(context: click.Context, text: str) -> tuple[int, ...]:
     return seed_list(parse(text))
 
 
+def told_by(extent: Limit, learners: int = 1) -> tuple[str, int]:
+    """What progress counts, and up to how many of it."""
+    name = "episodes" if extent.steps == inf else "steps"
+    return name, int(getattr(extent, name)) * learners
+
+
+def steps_of(learner: Any) -> int:
+    """Those of its episodes; not every actor counts them."""
+    return int(getattr(learner, "steps", 0))
+
+
 def play(
     learner: Any,
     env: Any,
-    episodes: int,
+    extent: Limit,
     files: Files,
     evaluate_every: int,
+    action_masks: bool,
+    stops: Stops,
     quiet: bool,
     advance: Callable[[int], None] | None,
 ) -> None:
-    """Up to so many episodes in all, watched and saved; ``advance`` is who follows where there are several learners."""
+    """Up to so much in all, watched and saved; ``advance`` is who follows where there are several learners."""
     from klearning.environments import learn as training
 
-    left = max(episodes - learner.episode, 0)
-    if advance is not None and left < episodes:
-        advance(episodes - left)
+    steps = steps_of(learner)
+    rules = stops.of(learner)
+    if advance is not None and learner.episode:
+        advance(learner.episode if extent.steps == inf else steps)
+    if not extent.leaves(learner.episode, steps):
+        played = f"{learner.episode} episodes" if learner.episode >= extent.episodes else f"{steps} steps"
+        say(f"{files.resume} has {played} already: give --{played.split()[1]} for more", err=True)
+        return
+    left = Limit(extent.episodes - learner.episode, extent.steps - steps)
+    given = {name: int(number) for name, number in left._asdict().items() if number < inf}
     try:
         with watchers(left, files, quiet, advance) as callbacks, saved(learner, files.target) as savers:
-            if left:
-                callbacks = [*callbacks, *savers]
-                training.learn(learner, env, episodes=left, callbacks=callbacks, evaluate_every=evaluate_every)
-            else:
-                say(f"{files.resume} has {learner.episode} episodes already: give --episodes for more", err=True)
+            training.learn(
+                learner, env, **given, callbacks=[*callbacks, *rules, *savers],
+                evaluate_every=evaluate_every, action_masks=action_masks,
+            )  # fmt: skip
     except KeyboardInterrupt:
         advice = f"go on with --resume {files.target}" if files.target else "--save FILE would have kept them"
         of = "" if advance is None else f" of seed {learner.seed}"
         say(f"{learner.episode} episodes{of} done: {advice}", err=True)
         raise
+    if rules and extent.leaves(learner.episode, steps_of(learner)):
+        of = "" if advance is None else f"seed {learner.seed}: "
+        say(f"{of}stopped after {learner.episode} episodes; {'; '.join(map(str, rules))}", err=True)
 
 
 def show_one(environment: str, learner: Any, target: Path | None, as_json: bool) -> None:
     whole, late = mean_returns(learner)
     if as_json:
         show_json({
-            "environment": environment, "agent": str(learner.agent), "episodes": learner.episode, "seed": learner.seed,
+            "environment": environment, "agent": str(learner.agent), "episodes": learner.episode,
+            "steps": steps_of(learner), "seed": learner.seed,
             "mean_return": whole, "late_return": late, "saved": None if target is None else str(target),
         })  # fmt: skip
         return
@@ -341,12 +385,11 @@ def saved(learner: Any, path: Path | None) -> Iterator[list[Callback]]:
 
 
 @contextmanager
-def watchers(
-    episodes: int, files: Files, quiet: bool, advance: Callable[[int], None] | None
-) -> Iterator[list[Callback]]:
+def watchers(left: Limit, files: Files, quiet: bool, advance: Callable[[int], None] | None) -> Iterator[list[Callback]]:
     """Callbacks: the files that were asked for, and whoever follows: a live table, where a terminal can show it."""
     from klearning.environments.callbacks import CSVWriter, LiveView, TensorBoardWriter
 
+    name, most = told_by(left)
     with ExitStack() as stack:
         callbacks: list[Callback] = []
         if files.csv is not None:
@@ -357,74 +400,8 @@ def watchers(
             stack.callback(board.close)
             callbacks.append(board)
         if advance is None and is_lively(sys.stdout) and not quiet:
-            callbacks.append(stack.enter_context(LiveView(episodes=episodes)))
+            callbacks.append(stack.enter_context(LiveView(**{name: most})))
         else:
-            follow = advance or stack.enter_context(progress("episodes", episodes))
-            callbacks.append(lambda report: follow(1))
+            follow = advance or stack.enter_context(progress(name, most))
+            callbacks.append(lambda report: follow(report.steps if name == "steps" else 1))
         yield callbacks
-
-
-def binned(env: Any, bins: Sequence[str], quantiles: bool, horizon: int | None) -> Any:
-    """The environment with the bins that the line asks for, where it asks for any."""
-    from klearning.environments.binned import BINS, Binned
-
-    if not bins and not quantiles:
-        return env
-    counts = bin_counts(bins) if bins else BINS
-    try:
-        return Binned.from_quantiles(env, counts, horizon=horizon) if quantiles else Binned(env, counts)
-    except ValueError as error:
-        hint = " (on the command line: --quantiles)" if "unbounded" in str(error) else ""
-        raise ValueError(f"{error}{hint}") from None
-
-
-def bin_counts(words: Sequence[str]) -> Any:
-    """10, or 8,4 for one per dimension; or by name, arm.angle=8 for a part of a part, 0=8 for the first of a tuple."""
-    if not any("=" in word for word in words):
-        if len(words) > 1:
-            raise ValueError(f"--bins {' --bins '.join(words)}: give one, or names, --bins NAME=N")
-        return parse(words[0])
-    counts: dict[Any, Any] = {}
-    for word in words:
-        path, equals, value = word.partition("=")
-        if not equals:
-            raise ValueError(f"--bins {word} has no name beside others that have: write NAME=N")
-        *above, name = (int(part) if part.isdigit() else part for part in path.split("."))
-        inner = counts
-        for part in above:
-            inner = inner.setdefault(part, {})
-        inner[name] = parse(value)
-    return counts
-
-
-def make_environment(name: str, options: Sequence[str]) -> Any:
-    import gymnasium
-
-    given: dict[str, Any] = {}
-    for option in options:
-        key, equals, value = option.partition("=")
-        if not equals:
-            raise ValueError(f"environment option {option!r} has no value: write NAME=VALUE")
-        given[key] = {"true": True, "false": False}.get(value.lower(), parse(value))
-    try:
-        return own_environment(name, given) if ":" in name else gymnasium.make(name, **given)
-    except gymnasium.error.Error as error:
-        checks.choice("environment", name, environment_names())
-        raise ValueError(f"environment={name!r} cannot be made: {' '.join(str(error).split())}") from None
-    except (TypeError, KeyError, AttributeError, AssertionError) as error:
-        raise ValueError(f"environment={name!r} does not take these options: {error!r}") from None
-
-
-def own_environment(word: str, given: dict[str, Any]) -> Any:
-    """What file.py:Name or module:Name makes, or Gymnasium's own module:Name-v0."""
-    import gymnasium
-
-    place, _, name = word.rpartition(":")
-    bring_in(place)
-    if name in gymnasium.registry:
-        return gymnasium.make(name, **given)
-    maker = find(word)
-    env = maker(**given) if callable(maker) else maker
-    if not isinstance(env, gymnasium.Env):
-        raise ValueError(f"environment={word!r} made a {type(env).__name__}: give a gymnasium.Env, or what makes one")
-    return env

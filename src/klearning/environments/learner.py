@@ -125,6 +125,7 @@ class Learner:
         # actions, the agent's rewards and rows, predictions
         self.streams = streams(seed, "learner", type(agent).__name__, uses=4)
         self.episode = 0  # episodes finished
+        self.steps = 0  # in all of them
         self._warned = False  # that rewards are far from the prior
         self.returns: list[float] = []
         self.said = np.zeros(len(agent.diagnostics))
@@ -397,6 +398,7 @@ class Learner:
             self._learn_masks()
         self.returns.append(float(self._rewards[:k].sum()))
         self.episode += 1
+        self.steps += k
         self._new_episode()
 
     def set_aside(self) -> "Learner":
