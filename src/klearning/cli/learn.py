@@ -286,21 +286,29 @@ def show_several(environment: str, learners: Sequence[Any], files: Files, as_jso
     whole, late = (mean_interval(column) for column in columns)
     if as_json:
         show_json({
-            "environment": environment, "agent": str(first.agent), "episodes": first.episode,
+            "environment": environment, "agent": str(first.agent),
             "seeds": [learner.seed for learner in learners],
+            "episodes": [learner.episode for learner in learners],
+            "steps": [steps_of(learner) for learner in learners],
             "mean_return": columns[0].tolist(), "late_return": columns[1].tolist(),
             "mean": {"mean_return": whole._asdict(), "late_return": late._asdict()},
             "saved": [str(files.of(learner.seed).target) for learner in learners] if files.target else None,
         })  # fmt: skip
         return
-    names = ("mean return", f"of the last {LATE}")[: 1 + (first.episode > LATE)]
+    names = ("mean return", f"of the last {LATE}")[: 1 + any(learner.episode > LATE for learner in learners)]
     ranges = [f"{x.low:.4g} to {x.high:.4g}" if np.isfinite(x.low) else "none" for x in (whole, late)[: len(names)]]
     show_table(
-        [{"seed": learner.seed, **dict(zip(names, row.tolist()))} for learner, row in zip(learners, columns.T)],
-        title=f"{first.agent} in {environment}: {first.episode} episodes",
+        [
+            {"seed": learner.seed, "episodes": learner.episode, **dict(zip(names, row.tolist()))}
+            for learner, row in zip(learners, columns.T)
+        ],
+        title=f"{first.agent} in {environment}",
         caption=f"95% intervals of the means, over {count} seeds: {' and '.join(ranges)}" if count >= FEWEST
         else f"an interval of the mean needs {FEWEST} seeds",
-        last={"seed": "mean", **dict(zip(names, (whole.estimate, late.estimate)))},
+        last={
+            "seed": "mean", "episodes": float(np.mean([learner.episode for learner in learners])),
+            **dict(zip(names, (whole.estimate, late.estimate))),
+        },
     )  # fmt: skip
     if files.target is not None:
         say(f"saved: {files.target}")
