@@ -1,0 +1,40 @@
+"""Whether the bound of an optimistic plan is proved for what was run: this world, this prior, this bonus."""
+
+import json
+from collections.abc import Sequence
+
+from klearning.beliefs.belief import Belief
+from klearning.experiments.spec import Spec, build_prior, build_world
+from klearning.optimism.bonuses import BONUSES
+from klearning.optimism.program import program
+
+WORDS = {
+    frozenset([True]): "an upper bound on the expected optimal value, by proof",
+    frozenset([False]): "not proved to be an upper bound",
+    frozenset([True, False]): "an upper bound by proof for some of these worlds and priors, not for all",
+}
+PAGE = "docs/evidence/better_bonus.md says why"
+
+
+def bound_label(specs: Sequence[Spec]) -> str:
+    """A clause for every bonus of ours; empty where no agent has one."""
+    answers: dict[str, set[bool]] = {}
+    for spec in _different(specs):
+        try:
+            world = build_world(spec)
+            belief = Belief.before(build_prior(spec, world), world)
+        except ValueError:  # a world that is not registered here, or is so no more
+            continue
+        answers.setdefault(spec.agent["bonus"], set()).add(program(belief, spec.agent["bonus"]).proved)
+    clauses = [f"with bonus {bonus} {WORDS[frozenset(proved)]}" for bonus, proved in answers.items()]
+    return f"{'; '.join(clauses)} ({PAGE})" if clauses else ""
+
+
+def _different(specs: Sequence[Spec]) -> list[Spec]:
+    """One of all that differ in seeds alone, the world's among them, because no proof asks for them."""
+    chosen: dict[str, Spec] = {}
+    for spec in specs:
+        if spec.agent.get("bonus") in BONUSES:
+            world = {name: value for name, value in spec.world.items() if name != "seed"}
+            chosen.setdefault(json.dumps([world, spec.prior, spec.agent["bonus"]], sort_keys=True), spec)
+    return list(chosen.values())
