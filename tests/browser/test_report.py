@@ -352,10 +352,10 @@ def test_numbers(x, shown):
 @pytest.mark.parametrize(
     ("agent", "prior", "words"),
     [
-        ({"name": "KLearning"}, None, "with bonus reward not proved to be an upper bound"),
-        ({"name": "KLearning", "bonus": "split"}, None, "with bonus split an upper bound .* by proof"),
-        ({"name": "KLearning", "bonus": "split"}, STATIONARY, "with bonus split not proved"),
-        ({"name": "KLearning", "bonus": "sharp"}, {"reward": {"kind": "beta"}}, "with bonus sharp an upper .* proof"),
+        ({"name": "KLearning"}, None, "bonus reward: not proved to be an upper bound"),
+        ({"name": "KLearning", "bonus": "split"}, None, "bonus split: an upper bound .* by proof"),
+        ({"name": "KLearning", "bonus": "split"}, STATIONARY, "bonus split: not proved"),
+        ({"name": "KLearning", "bonus": "sharp"}, {"reward": {"kind": "beta"}}, "bonus sharp: an upper .* proof"),
         ({"name": "UCBVI"}, None, ""),  # a bonus, and none of ours
         ({"name": "PSRL"}, None, ""),
     ],
@@ -372,7 +372,7 @@ def test_the_settings_say_where_a_bound_is_proved(agent, prior, words):
 
 def test_every_figure_says_whether_its_bound_is_proved(tmp_path):
     page = build(summarise(own(tmp_path)))
-    assert page.count("<dt>the plans&#x27; bound</dt><dd>with bonus reward not proved to be an upper bound") >= 2
+    assert page.count("<dt>the plans&#x27; bound</dt><dd>bonus reward: not proved to be an upper bound") >= 2
     gone = replace(make_spec(SEA, {"name": "KLearning"}, episodes=5), world={"name": "no_such_world"})
     assert bound_label([gone]) == ""
 

@@ -26,7 +26,7 @@ def bound_label(specs: Sequence[Spec]) -> str:
         except ValueError:  # a world that is not registered here, or is so no more
             continue
         answers.setdefault(spec.agent["bonus"], set()).add(program(belief, spec.agent["bonus"]).proved)
-    clauses = [f"with bonus {bonus} {WORDS[frozenset(proved)]}" for bonus, proved in answers.items()]
+    clauses = [f"bonus {bonus}: {WORDS[frozenset(proved)]}" for bonus, proved in answers.items()]
     return f"{'; '.join(clauses)} ({PAGE})" if clauses else ""
 
 
