@@ -73,7 +73,10 @@ Callback = Callable[[Any], Any]
     help="cut observed numbers into so many bins: one number, one per dimension (8,4), or by name (arm.angle=8)",
 )  # fmt: skip
 @click.option("--quantiles", is_flag=True, help="bins that random play fills evenly, not equal ones; they need no ends")
-@click.option("--horizon", type=int, help="most steps of an episode; default: the environment's time limit")
+@click.option(
+    "--horizon", type=int,
+    help="most steps of an episode; default: the environment's time limit, or as long as --discount lets it matter",
+)  # fmt: skip
 @click.option(
     "--replan-every", type=int, default=1, show_default=True, metavar="EPISODES",
     help="plan for every so many episodes, where planning takes long; each is learnt from",
@@ -204,7 +207,7 @@ def several_seeds(context: click.Context, text: str) -> tuple[int, ...]:
 def told_by(extent: Limit, learners: int = 1) -> tuple[str, int]:
     """What progress counts, and up to how many of it."""
     name = "episodes" if extent.steps == inf else "steps"
-    return name, int(getattr(extent, name)) * learners
+    return name, max(int(getattr(extent, name)), 0) * learners
 
 
 def steps_of(learner: Any) -> int:
@@ -230,18 +233,19 @@ def play(
     rules = stops.of(learner)
     if advance is not None and learner.episode:
         advance(learner.episode if extent.steps == inf else steps)
-    if not extent.leaves(learner.episode, steps):
-        played = f"{learner.episode} episodes" if learner.episode >= extent.episodes else f"{steps} steps"
-        say(f"{files.resume} has {played} already: give --{played.split()[1]} for more", err=True)
-        return
     left = Limit(extent.episodes - learner.episode, extent.steps - steps)
-    given = {name: int(number) for name, number in left._asdict().items() if number < inf}
+    most = {name: int(number) for name, number in left._asdict().items() if number < inf}
     try:
         with watchers(left, files, quiet, advance) as callbacks, saved(learner, files.target) as savers:
-            training.learn(
-                learner, env, **given, callbacks=[*callbacks, *rules, *savers],
-                evaluate_every=evaluate_every, action_masks=action_masks,
-            )  # fmt: skip
+            if extent.leaves(learner.episode, steps):
+                training.learn(
+                    learner, env, **most, callbacks=[*callbacks, *rules, *savers],
+                    evaluate_every=evaluate_every, action_masks=action_masks,
+                )  # fmt: skip
+            else:
+                name, count = ("episodes", learner.episode) if left.episodes <= 0 else ("steps", steps)
+                say(f"{files.resume} has {count} {name} already: give --{name} for more", err=True)
+                return
     except KeyboardInterrupt:
         advice = f"go on with --resume {files.target}" if files.target else "--save FILE would have kept them"
         of = "" if advance is None else f" of seed {learner.seed}"

@@ -24,7 +24,8 @@ OPTIONS = (
     ),
     click.option(
         "--stop-when-sure", type=float, metavar="LOSS",
-        help="stop once an episode without exploration is known to lose no more than this, by the plan's bound",
+        help="stop once an episode without exploration loses no more than this, by a bound; with a stationary prior "
+        "by an estimate",
     ),
     click.option(
         "--stop-at-return", type=float, metavar="RETURN",

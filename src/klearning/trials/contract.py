@@ -225,8 +225,8 @@ def _plans_by_belief(agent: Agent, memory: Any, start: Belief, t: int) -> tuple[
         return False, planned(memory)
     anew = planned(agent.begin(start.after(posterior)))
     memory = planned(memory)
-    values = (agent.values(x) for x in (anew, memory))
-    return bool(np.allclose(anew.policy, memory.policy, atol=CLOSE) and np.allclose(*values, rtol=CLOSE)), memory
+    same_policy = np.allclose(anew.policy, memory.policy, atol=CLOSE)
+    return bool(same_policy and np.allclose(agent.values(anew), agent.values(memory), rtol=CLOSE)), memory
 
 
 def _check_planned(agent: Agent, memory: Any, world: MDP, when: str, expect: Expect) -> None:
