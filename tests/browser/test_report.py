@@ -375,6 +375,8 @@ def test_every_figure_says_whether_its_bound_is_proved(tmp_path):
     assert page.count("<dt>the plans&#x27; bound</dt><dd>bonus reward: not proved to be an upper bound") >= 2
     gone = replace(make_spec(SEA, {"name": "KLearning"}, episodes=5), world={"name": "no_such_world"})
     assert bound_label([gone]) == ""
+    vast = replace(gone, world={"name": "deep_sea", "depth": 10**9})
+    assert bound_label([vast]) == ""  # at once
 
 
 def test_the_sweep_file_behind_a_figure_makes_the_same_runs(tmp_path):

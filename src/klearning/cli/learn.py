@@ -137,7 +137,7 @@ def learn(
     from klearning.environments.horizons import effective_horizon
 
     extent = limit(episodes, steps)
-    task = {"discount": discount, "continuing": continuing, "forget": forget}
+    task = training.Task(discount, continuing, forget)
     stops = Stops(stop_when_sure, stop_at_return)
     chosen = build(find_agent(agent), "agent", agent_options)
     typed = None  # no prior: random play suggests one
@@ -159,10 +159,10 @@ def learn(
                 prior = suggested(env, number, ahead) if typed is None else typed
                 every = given(context, replan_every=replan_every)  # not every actor plans
                 learner: Any = training.actor_for(
-                    chosen, env, seed=number, horizon=horizon, prior=prior, task=training.Task(**task), **every
+                    chosen, env, seed=number, horizon=horizon, prior=prior, task=task, **every
                 )
             else:
-                settings = {"agent": chosen, "prior": typed, "seed": number, "horizon": horizon, **task}
+                settings = {"agent": chosen, "prior": typed, "seed": number, "horizon": horizon, **task._asdict()}
                 learner = resumed(mine.resume, given(context, **settings, replan_every=replan_every))
             learners.append(learner)
             play(learner, env, extent, mine, evaluate_every, action_masks, stops, quiet=as_json, advance=advance)
@@ -234,12 +234,12 @@ def play(
     if advance is not None and learner.episode:
         advance(learner.episode if extent.steps == inf else steps)
     left = Limit(extent.episodes - learner.episode, extent.steps - steps)
-    most = {name: int(number) for name, number in left._asdict().items() if number < inf}
+    episodes, most = (None if number == inf else int(number) for number in left)
     try:
         with watchers(left, files, quiet, advance) as callbacks, saved(learner, files.target) as savers:
             if extent.leaves(learner.episode, steps):
                 training.learn(
-                    learner, env, **most, callbacks=[*callbacks, *rules, *savers],
+                    learner, env, episodes=episodes, steps=most, callbacks=[*callbacks, *rules, *savers],
                     evaluate_every=evaluate_every, action_masks=action_masks,
                 )  # fmt: skip
             else:
