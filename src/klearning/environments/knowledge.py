@@ -21,7 +21,7 @@ from klearning.environments import accounts, policy_file
 from klearning.environments.accounts import Account
 from klearning.environments.horizons import tail
 from klearning.environments.insight import Insight
-from klearning.environments.masks import Masks, restricted
+from klearning.environments.masks import Masks, draw_allowed, restricted
 from klearning.environments.numbering import Numbering
 from klearning.models.sweeps import hard_sweep
 from klearning.models.tabular import END
@@ -166,7 +166,8 @@ class Knowledge:
             allowed = self.masks.at(1 + self.observations.number(observation))
         column = l * len(self.starts) + self._column(observation)
         if how == "soft":
-            a = self._draw(column, allowed, self.streams[3].random())
+            u, policy = self.streams[3].random(), self.memory.policy
+            a = draw_action(policy, column, u) if allowed is None else draw_allowed(policy, column, allowed, u)
         else:
             best = self.insight.greedy[:, column]
             a = int((best if allowed is None else self._best_allowed(best, allowed, column)).argmax())
@@ -186,13 +187,6 @@ class Knowledge:
             hard_sweep(p.model, p.model.reward, Q, np.zeros(Q.shape[1]))
             return np.where(allowed, Q[:, column], -np.inf)
         return restricted(best, allowed)
-
-    def _draw(self, column: int, allowed: Flags | None, u: float) -> int:
-        """The action that a uniform u falls on, among those that are allowed."""
-        policy = self.memory.policy
-        if allowed is None:
-            return draw_action(policy, column, u)
-        return draw_action(restricted(policy[:, column], allowed).reshape(-1, 1), 0, u)
 
     def export(self, path: str | Path) -> None:
         """Write the greedy policy as a table that needs no klearning to be read: ``.npz`` (NumPy) or ``.json``."""

@@ -32,12 +32,12 @@ from klearning.beliefs.posterior import Episode
 from klearning.environments.horizons import effective_horizon
 from klearning.environments.insight import Insight
 from klearning.environments.knowledge import Knowledge
-from klearning.environments.masks import Masks, forbidden_in
+from klearning.environments.masks import Masks, draw_allowed, forbidden_in
 from klearning.environments.numbering import Numbering
 from klearning.models.tabular import END
 from klearning.trials.agent import LEARNS, Agent, check_methods, set_start
 from klearning.trials.streams import streams
-from klearning.trials.task import Streams
+from klearning.trials.task import Streams, draw_action
 
 # what an episode is
 UNDER_WAY = ("step", "over", "_waiting", "_states", "_chosen", "_rewards", "_uniforms", "_allowed", "said")
@@ -181,10 +181,13 @@ class Learner(Knowledge):
             raise ValueError(f"observation={observation!r} is not the one that observe() was given last: pass that one")
         if allowed is not None:
             self.masks.tell(s, allowed, observation)
-        self._allowed = self.masks.at(s) if allowed is None else allowed
+        elif self.masks:
+            allowed = self.masks.at(s)
+        self._allowed = allowed
         width = len(self.starts)
         column = (0 if self._steady else l) * width + (s if s < width else width - 1)  # the last is for new ones
-        a = self._draw(column, self._allowed, self._uniforms[l])
+        u, policy = self._uniforms[l], self.memory.policy
+        a = draw_action(policy, column, u) if allowed is None else draw_allowed(policy, column, allowed, u)
         self._chosen[l], self._waiting = a, True
         return self.actions.point(a)
 
