@@ -219,15 +219,15 @@ def _play(
     value = None
     if here is None:
         here = Moment(*env.reset(seed=whole_number(seed, "environment", number=actor.episode)))
+    observation, info, terminated, truncated = here
     while not actor.over:
-        mask = here.info.get("action_mask") if masks and isinstance(here.info, dict) else None
-        action = actor.act(here.observation) if mask is None else actor.act(here.observation, action_mask=mask)
+        mask = info.get("action_mask") if masks and isinstance(info, dict) else None
+        action = actor.act(observation) if mask is None else actor.act(observation, action_mask=mask)
         if model is not None and value is None:
             value = model.mdp.value(tabulated(actor, model.mdp, model.observations))
         observation, reward, terminated, truncated, info = env.step(action)
         actor.observe(reward, observation, terminated, truncated)  # type: ignore[arg-type]
-        here = Moment(observation, info, bool(terminated), bool(truncated))
-    return here, value
+    return Moment(observation, info, bool(terminated), bool(truncated)), value
 
 
 def _model(actor: Actor, env: Any) -> Exact:
