@@ -234,12 +234,12 @@ def play(
     if advance is not None and learner.episode:
         advance(learner.episode if extent.steps == inf else steps)
     left = Limit(extent.episodes - learner.episode, extent.steps - steps)
-    episodes, most = (None if number == inf else int(number) for number in left)
+    more_episodes, more_steps = (None if number == inf else int(number) for number in left)
     try:
         with watchers(left, files, quiet, advance) as callbacks, saved(learner, files.target) as savers:
             if extent.leaves(learner.episode, steps):
                 training.learn(
-                    learner, env, episodes=episodes, steps=most, callbacks=[*callbacks, *rules, *savers],
+                    learner, env, episodes=more_episodes, steps=more_steps, callbacks=[*callbacks, *rules, *savers],
                     evaluate_every=evaluate_every, action_masks=action_masks,
                 )  # fmt: skip
             else:
