@@ -27,7 +27,8 @@ COPIED = ("src", "tests", "tools", "pyproject.toml")
 LONGEST = 300.0  # seconds, of the tests of one mutant
 KILLED, SURVIVED, BROKEN = "killed", "**survived**", "**not run**"
 
-Thing, Answer = TypeVar("Thing"), TypeVar("Answer")
+Thing = TypeVar("Thing")
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
