@@ -24,7 +24,7 @@ import klearning as kl
 from bench.bare import library_loop, polynomial_loop
 from bench.simulators import overhead
 from bench.sizes import size_tables
-from klearning.agents.k_learning import Memory
+from klearning.agents.fixed_optimism import Memory
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief, Prior
