@@ -77,7 +77,7 @@ def cold_solves(times: int, model: Model, c: Floats, policy: Floats, W: Soft) ->
 
 def learned(depth: int, episodes: int) -> Memory:
     """K-learning's memory after some episodes of DeepSea: a belief as it is met in the middle of learning."""
-    agent, world = kl.KLearning(), TEXT.world(depth)
+    agent, world = kl.KLearning().algorithm, TEXT.world(depth)
     belief = Belief.before(TEXT.prior, world)
     memory: Memory = agent.advance(agent.begin(belief), new_task(agent, world, episodes, 0), 0, episodes)
     return memory

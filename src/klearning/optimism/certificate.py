@@ -1,7 +1,7 @@
 """`certify`: what the next episode of anybody's policy costs, by proof and by draws.
 
-E V*, the expected optimal value, does not depend on the policy. So with f a proved bound on it and J(π) the value of π in
-the mean model, f − J(π) bounds the Bayes regret E[V* − V^π] of every π, where layers are independent. And for any belief
+E V*, the expected optimal value, does not depend on the policy. So with f a proved bound on it and J(π) the value of π
+in the mean model, f − J(π) bounds the Bayes regret E[V* − V^π] of every π, where layers are independent. For any belief
 the mean of V* − V^π over MDPs drawn from it has that expectation, both values from the same draw.
 """
 
