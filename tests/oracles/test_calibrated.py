@@ -190,6 +190,14 @@ def test_both_values_are_from_the_same_draw(stationary):
     assert told.bound == math.inf if stationary else told.bound > told.regret
 
 
+@pytest.mark.parametrize("stationary", [False, True])
+def test_where_there_is_no_choice_nothing_is_lost(stationary):
+    """With one action V* is V^π, to the last digit, if both are from the same draw."""
+    belief = kl.Belief.empty(replace(COINS, stationary=stationary), [3, 3, 3], 1, [0.2, 0.3, 0.5])
+    told = kl.certify(belief, np.ones((9, 1)))
+    assert (told.regret, told.error) == (0.0, 0.0)
+
+
 def test_certify_refuses():
     belief = kl.Belief.empty(COINS, [1, 2], 2, [1.0])
     even = np.full((3, 2), 0.5)

@@ -27,7 +27,7 @@ from klearning.beliefs.posterior import Episode, Posterior, check_derived, learn
 from klearning.models.soft import Soft, soft_values
 from klearning.models.sweeps import at_start
 from klearning.optimism.bonuses import BONUSES, BonusNumbers, fill, refresh
-from klearning.optimism.calibration import LEAST, calibrate
+from klearning.optimism.calibration import calibrate
 from klearning.optimism.program import program, soft_part
 from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task, play
@@ -71,7 +71,7 @@ class Memory(NamedTuple):
 
     def check(self, fresh: "Memory", name: str) -> None:
         check_derived(self.posterior, fresh.posterior, f"{name}.posterior")
-        refuse(f"{name}.optimism", "is no share of a bonus", np.array(not LEAST <= self.optimism <= 1.0), self.optimism)
+        refuse(f"{name}.optimism", "is no share of a bonus", np.array(not 0.0 < self.optimism <= 1.0), self.optimism)
         if list(BONUSES.values())[fresh.bonus.version].fill is None:
             c = np.zeros_like(self.c)
             fill(fresh.bonus, self.posterior, c)
