@@ -128,6 +128,13 @@ def test_data_of_before_are_the_same():
     assert agent_data(AGENT)["optimism"] == "calibrated"
 
 
+def test_what_it_prints():
+    assert repr(kl.KLearning()) == "KLearning(temperature='optimal', bonus='reward', tolerance=1e-06)"
+    shown = "KLearning(temperature='optimal', bonus='reward', tolerance=1e-06, optimism='calibrated', draws=3)"
+    assert repr(replace(AGENT, draws=3)) == shown
+    assert eval(shown, {"KLearning": kl.KLearning}) == replace(AGENT, draws=3)
+
+
 MISTAKES = {
     "too much": ({"optimism": 1.5}, r"optimism=1\.5"),
     "none": ({"optimism": 0.0}, r"optimism=0\.0"),

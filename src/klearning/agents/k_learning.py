@@ -7,7 +7,7 @@ What it does in an episode depends on where κ is from, each an algorithm of its
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -76,6 +76,11 @@ class KLearning(Agent[Memory]):
                 )
             # it has more to say of an episode than the class does
             object.__setattr__(self, "diagnostics", calibrated_optimism.CalibratedOptimism.diagnostics)
+
+    def __repr__(self) -> str:
+        """Without what came later and is at its default: most have no use for it."""
+        shown = [f for f in fields(self) if f.name not in self.since or getattr(self, f.name) != f.default]
+        return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in shown)})"
 
     @cached_property
     def algorithm(self) -> Agent[Any]:
