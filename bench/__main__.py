@@ -24,7 +24,7 @@ import klearning as kl
 from bench.bare import library_loop, polynomial_loop
 from bench.simulators import overhead
 from bench.sizes import size_tables
-from klearning.agents.k_learning import Memory
+from klearning.agents.fixed_optimism import Memory
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief, Prior
@@ -77,7 +77,7 @@ def cold_solves(times: int, model: Model, c: Floats, policy: Floats, W: Soft) ->
 
 def learned(depth: int, episodes: int) -> Memory:
     """K-learning's memory after some episodes of DeepSea: a belief as it is met in the middle of learning."""
-    agent, world = kl.KLearning(), TEXT.world(depth)
+    agent, world = kl.KLearning().algorithm, TEXT.world(depth)
     belief = Belief.before(TEXT.prior, world)
     memory: Memory = agent.advance(agent.begin(belief), new_task(agent, world, episodes, 0), 0, episodes)
     return memory

@@ -37,6 +37,7 @@ from klearning.environments.suggest_prior import suggest_prior
 from klearning.environments.world_env import WorldEnv, register_environments
 from klearning.models.mdp import MDP, Solution, evaluate, optimal
 from klearning.moved import forward
+from klearning.optimism.certificate import Certificate, certify
 from klearning.optimism.cone import solve_cone
 from klearning.optimism.plan import Plan, solve
 from klearning.optimism.temperature import Schedule, schedule
@@ -75,6 +76,7 @@ __all__ = [
     "Binned",
     "BrokenContract",
     "CSVWriter",
+    "Certificate",
     "Comparison",
     "Dirichlet",
     "Episode",
@@ -104,6 +106,7 @@ __all__ = [
     "__version__",
     "admission_queue",
     "bandit",
+    "certify",
     "check_agent",
     "compare",
     "deep_sea",

@@ -507,17 +507,22 @@ WRONG: dict[str, tuple[Any, ...]] = {  # by field, whatever the agent
     "bonus": ("chernoff", 1, None),
     "delta": DELTA,
     "discount": (-0.1, 1.1, np.nan, "none"),
+    "draws": EPISODES_TOTAL,
     "episodes": EPISODES_TOTAL,
     "epsilon": (-0.1, 1.1, np.nan, "often"),
     "form": ("soft", None),
     "imagined_reward": (np.nan, np.inf, "one"),
     "least_visits": (0.5, 0, -1, np.nan, "few"),
+    "margin": NEGATIVE,
     "noise": NOT_POSITIVE[:-1],
+    "optimism": (0.0, 1.1, np.nan, "calm", None),
     "scale": NEGATIVE,
     "sd": NOT_POSITIVE,
     "step": STEP,
     "temperature": NOT_POSITIVE,
+    "thompson": (-0.1, 1.1, np.nan, "often"),
     "tolerance": (0.0, 2.0, "low"),
+    "window": EPISODES_TOTAL,
 }
 
 

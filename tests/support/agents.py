@@ -20,6 +20,8 @@ SETTINGS = [
     KLearning("schedule"),
     KLearning(0.3, "sharp"),
     KLearning(bonus="split"),
+    KLearning(bonus="sharp", optimism=0.2),
+    KLearning(optimism="calibrated", draws=2, window=3),
     RLSVI(0.5, 0.3, 0.5),
     UCBVI("hoeffding", 0.01),
     UCBVI("bernstein", 0.01, episodes=100),

@@ -1,106 +1,57 @@
-"""K-learning (O'Donoghue, 2021, algorithm a-klearning).
+"""K-learning (O'Donoghue, 2021): a Boltzmann policy over K-values, which are optimistic by a bonus κ c/τ.
 
-For episode t = 1, 2, …:
+What it does in an episode depends on where κ is from, each an algorithm of its own:
 
-    τ_t  by the schedule (e-betat), or the minimiser of the convex program (e-cvx-opt-prob)
-    K_l(s,a) = m(s,a) + c(s,a)/τ_t + Σ_s' P̄(s'|s,a) τ_t log Σ_a' exp(K_{l+1}(s',a')/τ_t)       (e-bellmanop)
-    follow π_l(a|s) ∝ exp(K_l(s,a)/τ_t)                                                      (e-policy)
-    condition m, c, P̄ on what was seen
+    a number        κ is given, and 1 is the paper's (`fixed_optimism`)
+    "calibrated"    κ is the least that is optimistic by what draws from the posterior say (`calibrated_optimism`)
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar
 
-import numpy as np
-
+from klearning.agents import calibrated_optimism, fixed_optimism
 from klearning.arrays import checks
-from klearning.arrays.compiled import kernel
-from klearning.arrays.tree_checks import differs, refuse
-from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
-from klearning.beliefs.posterior import Episode, Posterior, check_derived, learn
-from klearning.models.soft import Soft, soft_values
-from klearning.optimism.bonuses import BONUSES, BonusNumbers, bonus_named, check_schedule, fill, refresh
-from klearning.optimism.priced_sweep import Priced
-from klearning.optimism.program import program, soft_part, solve_at, solve_best
-from klearning.optimism.temperature import Temperature, fixed, scheduled
+from klearning.beliefs.posterior import Episode
+from klearning.optimism.bonuses import BONUSES, bonus_named, check_optimism, check_schedule
+from klearning.optimism.temperature import fixed
 from klearning.trials.agent import Agent
-from klearning.trials.task import Streams, Task, play
+from klearning.trials.task import Streams, Task
 
-OPTIMAL, SCHEDULE, FIXED = range(3)
+CALIBRATED = "calibrated"
 
-
-class Rule(NamedTuple):
-    """How τ is chosen: by which rule, to what tolerance, or which number."""
-
-    kind: int
-    tolerance: float
-    tau: float
-
-
-@marked(counts=("c", "warm"), chances=("policy",), tied=("c",))
-class Memory(NamedTuple):
-    """What the agent carries from one episode to the next; the arrays are changed in place."""
-
-    posterior: Posterior
-    bonus: BonusNumbers
-    c: Floats  # a column for every state; or for every row of the tables, where layers share them and c is the same
-    warm: float
-    policy: Floats
-    work: Soft | Priced
-
-    def check(self, fresh: "Memory", name: str) -> None:
-        check_derived(self.posterior, fresh.posterior, f"{name}.posterior")
-        if list(BONUSES.values())[fresh.bonus.version].fill is None:
-            c = np.zeros_like(self.c)
-            fill(fresh.bonus, self.posterior, c)
-            refuse(f"{name}.c", "does not follow from its posterior", differs(self.c, c), self.c)
-
-
-@kernel
-def plan(memory: Memory, rule: Rule, t: int) -> Temperature:
-    """Choose τ_t, solve for K, and write the policy of episode t = 0, 1, …"""
-    p, c, policy, work = memory.posterior, memory.c, memory.policy, memory.work
-    if rule.kind == OPTIMAL:
-        return solve_best(p.model, c, memory.warm, rule.tolerance, policy, work)
-    tau = scheduled(memory.bonus, p, c, t + 1) if rule.kind == SCHEDULE else rule.tau
-    return solve_at(p.model, c, tau, policy, work)
-
-
-@kernel
-def update(memory: Memory, warm: float, episode: Episode) -> Memory:
-    """Condition on one episode; the next search for τ begins at ``warm``."""
-    p = learn(memory.posterior, episode)
-    refresh(memory.bonus, p, episode, memory.c)
-    return Memory(p, memory.bonus, memory.c, warm, memory.policy, memory.work)
-
-
-@kernel
-def episodes(memory: Memory, rule: Rule, task: Task, first: int, count: int) -> Memory:
-    for t in range(first, first + count):
-        found = plan(memory, rule, t)
-        play(task, memory.policy, t)
-        memory = update(memory, found.warm, task.episode)
-        log = task.log.diagnostics
-        log[0, t], log[1, t], log[2, t], log[3, t] = found.tau, found.bound, found.gap, found.sweeps
-    return memory
+Memory = fixed_optimism.Memory | calibrated_optimism.Memory
 
 
 @dataclass(frozen=True)
 class KLearning(Agent[Memory]):
     """K-learning with temperature "optimal", "schedule" or a number, and a bonus of the table (`optimism/bonuses.py`).
 
-    ``tolerance`` is the duality gap, relative to the optimism f − J, at which the search for τ stops.
+    ``tolerance`` is the duality gap, relative to the optimism f − J, at which the search for τ stops. ``optimism`` is
+    a number κ in (0, 1] that multiplies the bonus, or "calibrated": the least κ whose bound is no less than the mean
+    optimal value of ``draws`` MDPs per plan from the posterior, over the last ``window`` plans, plus ``margin``
+    standard errors of it; and a share of ``thompson`` of the episodes is greedy in such a draw, as those of `PSRL`.
     """
 
     temperature: str | float = "optimal"
     bonus: str = "reward"
     tolerance: float = 1e-6
+    optimism: str | float = 1.0
+    draws: int = 1
+    window: int = 10
+    margin: float = 0.0
+    thompson: float = 0.1
 
-    choices: ClassVar[Mapping[str, Iterable[str]]] = {"temperature": ("optimal", "schedule"), "bonus": BONUSES}
-    diagnostics: ClassVar[tuple[str, ...]] = ("temperature", "bound", "gap", "sweeps")
+    choices: ClassVar[Mapping[str, Iterable[str]]] = {
+        "temperature": ("optimal", "schedule"),
+        "bonus": BONUSES,
+        "optimism": (CALIBRATED,),
+    }
+    since: ClassVar[tuple[str, ...]] = ("optimism", "draws", "window", "margin", "thompson")
+    diagnostics: ClassVar[tuple[str, ...]] = fixed_optimism.FixedOptimism.diagnostics
     paper: ClassVar[str] = "O'Donoghue (2021), Variational Bayesian reinforcement learning with regret bounds"
 
     def __post_init__(self) -> None:
@@ -112,39 +63,47 @@ class KLearning(Agent[Memory]):
         checks.number("tolerance", self.tolerance, 0.0, 1.0, above=True)
         if self.temperature == "schedule":
             check_schedule(bonus)
+        check_optimism(self.optimism, bonus, (CALIBRATED,))
+        checks.whole("draws", self.draws)
+        checks.whole("window", self.window)
+        checks.number("margin", self.margin, 0.0)
+        checks.number("thompson", self.thompson, 0.0, 1.0)
+        if self.optimism == CALIBRATED:
+            if self.temperature != "optimal":
+                raise ValueError(
+                    f"temperature={self.temperature!r} with optimism='calibrated', which finds the temperature: "
+                    "use temperature='optimal'"
+                )
+            # it has more to say of an episode than the class does
+            object.__setattr__(self, "diagnostics", calibrated_optimism.CalibratedOptimism.diagnostics)
 
-    def rule(self) -> Rule:
-        kinds = {"optimal": OPTIMAL, "schedule": SCHEDULE}
-        if isinstance(self.temperature, str):
-            return Rule(kinds[self.temperature], self.tolerance, 0.0)
-        return Rule(FIXED, self.tolerance, float(self.temperature))
+    def __repr__(self) -> str:
+        """Without what came later and is at its default: most have no use for it."""
+        shown = [f for f in fields(self) if f.name not in self.since or getattr(self, f.name) != f.default]
+        return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in shown)})"
+
+    @cached_property
+    def algorithm(self) -> Agent[Any]:
+        if isinstance(self.optimism, str):
+            return calibrated_optimism.CalibratedOptimism(
+                self.bonus, self.tolerance, self.draws, self.window, self.margin, self.thompson
+            )
+        return fixed_optimism.FixedOptimism(self.temperature, self.bonus, self.tolerance, self.optimism)
 
     def begin(self, belief: Belief) -> Memory:
-        ready = program(belief, self.bonus, tied=True)
-        policy = np.zeros((belief.actions, belief.states))
-        return Memory(ready.posterior, ready.numbers, ready.c, 0.0, policy, ready.work)
+        return self.algorithm.begin(belief)
 
     def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
-        if BONUSES[self.bonus].fill is None:
-            return episodes(memory, self.rule(), task, first, count)
-        return Agent.advance(self, memory, task, first, count)  # c is filled in Python
+        return self.algorithm.advance(memory, task, first, count)
 
     def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
-        found = plan(memory, self.rule(), t)
-        diagnostics[:] = found.tau, found.bound, found.gap, found.sweeps
-        return memory._replace(warm=found.warm)
+        return self.algorithm.plan(memory, streams, t, diagnostics)
 
     def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
-        own = BONUSES[self.bonus].fill
-        if own is None:
-            return update(memory, memory.warm, episode)
-        p = learn(memory.posterior, episode)
-        own(memory.bonus, p, memory.c)
-        return memory._replace(posterior=p)
+        return self.algorithm.update(memory, episode, t)
 
     def refreshed(self, memory: Memory) -> Memory:
-        (BONUSES[self.bonus].fill or fill)(memory.bonus, memory.posterior, memory.c)
-        return memory
+        return self.algorithm.refreshed(memory)
 
     def values(self, memory: Memory) -> Floats:
-        return soft_values(memory.posterior.model.layers, soft_part(memory.work))
+        return self.algorithm.values(memory)

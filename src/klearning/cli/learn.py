@@ -329,6 +329,8 @@ def bound_line(learner: Any) -> str:
     stated = f"it states that no policy returns more than {bound:.4g} on average"
     if learner.prior.stationary:
         return f"{stated}; not proved, because with a stationary prior no bonus is (docs/reference/theory.md)"
+    if getattr(learner.agent, "optimism", 1.0) != 1.0:
+        return f"{stated}; not proved, because it uses a share of its bonus (docs/evidence/calibrated.md)"
     proved = program(learner.belief, bonus).proved
     return f"{stated}; {'by proof, of the states met so far' if proved else 'not proved for this prior and bonus'}"
 

@@ -112,6 +112,21 @@ def check_schedule(bonus: Bonus) -> None:
         )
 
 
+def check_optimism(optimism: str | float, bonus: Bonus, words: tuple[str, ...] = ()) -> None:
+    """A share κ of the bonus, or one of the words."""
+    if isinstance(optimism, str):
+        if not words:
+            raise ValueError(f"optimism={optimism!r} is no number: give one in (0, 1]")
+        checks.choice("optimism", optimism, words)
+    else:
+        checks.number("optimism", optimism, 0.0, 1.0, above=True)
+    if bonus.prices and optimism != 1.0:
+        raise ValueError(
+            f"optimism={optimism!r} with bonus={bonus.name!r}: it is a share of a bonus c/τ, and this one prices "
+            "transitions besides; use another bonus, or optimism=1"
+        )
+
+
 @kernel(inline=True)
 def half_variance(bonus: BonusNumbers, p: Posterior, l: int, a: int, s: int) -> float:
     """c of row (a, s) of the tables, for layer l."""

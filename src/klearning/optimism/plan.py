@@ -1,7 +1,7 @@
 """`solve`: from a belief to a Plan."""
 
-from dataclasses import dataclass
-from math import isfinite
+from dataclasses import dataclass, replace
+from math import isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from klearning.arrays.types import Floats, Layers
 from klearning.beliefs.belief import Belief
 from klearning.models.soft import Soft
 from klearning.models.sweeps import Model, all_action_values, occupancy_sweep, policy_sweep
-from klearning.optimism.bonuses import check_schedule
+from klearning.optimism.bonuses import check_optimism, check_schedule
 from klearning.optimism.priced_sweep import Priced
 from klearning.optimism.program import Program, k_values, program, solve_at, solve_best
 from klearning.optimism.temperature import Schedule, Temperature, first_guess, fixed, scheduled
@@ -72,42 +72,47 @@ def solve(
     temperature: str | float | Schedule = "optimal",
     bonus: str = "reward",
     tolerance: float = 1e-10,
+    optimism: float = 1.0,
 ) -> Plan:
     """K-values (e-bellmanop) and the Boltzmann policy over them (e-policy).
 
     ``temperature`` is "optimal", a number, or ``schedule(t)``; ``bonus`` is "paper", "sharp", "reward" or "split".
     The optimum is found to a duality gap below ``tolerance`` times the optimism f − J, and times f. It is 0 where
-    nothing is uncertain (act greedily) and infinite where there is one action.
+    nothing is uncertain (act greedily) and infinite where there is one action. ``optimism``, κ in (0, 1], is the share
+    of the bonus that is used.
     """
     tolerance = checks.number("tolerance", tolerance, 0.0, 1.0, above=True)
-    ready = program(belief, bonus)
+    whole = program(belief, bonus)
+    check_optimism(optimism, whole.bonus)
+    tau = temperature if isinstance(temperature, str) else _number(whole, temperature, optimism)
+    ready = whole if optimism == 1.0 else replace(whole, c=optimism * whole.c)
     policy = np.zeros_like(ready.c)
-    answer = _solve(ready, temperature, tolerance, policy)
+    answer = _solve(ready, tau, tolerance, policy)
     K, V, occupancy = np.zeros_like(policy), np.zeros(policy.shape[1]), np.zeros_like(policy)
     complete(ready.model, ready.c, answer.tau, policy, K, V, occupancy, ready.work)
     K_l, V_l, policy_l, occupancy_l = (by_layer(x, belief.layers) for x in (K, V, policy, occupancy))
     return Plan(answer.tau, K_l, V_l, policy_l, occupancy_l, answer.bound, answer.gap, answer.sweeps, ready.proved)
 
 
-def _solve(ready: Program, temperature: str | float | Schedule, tolerance: float, policy: Floats) -> Temperature:
+def _solve(ready: Program, temperature: str | float, tolerance: float, policy: Floats) -> Temperature:
     """The policy at the temperature that was asked for, or found, is written to ``policy``."""
     if isinstance(temperature, str):
         checks.choice("temperature", temperature, ["optimal"])
         answer = solve_best(ready.model, ready.c, 0.0, tolerance, policy, ready.work)
         fix = "no temperature was found: scale the rewards and their prior, or give a temperature"
     else:
-        answer = solve_at(ready.model, ready.c, _number(ready, temperature), policy, ready.work)
+        answer = solve_at(ready.model, ready.c, temperature, policy, ready.work)
         fix = 'give one closer to the optimum (temperature="optimal")'
     if not isfinite(answer.bound):
         raise ValueError(f"temperature={answer.tau!r} gives K-values beyond the range of floats: {fix}")
     return answer
 
 
-def _number(ready: Program, temperature: float | Schedule) -> float:
+def _number(ready: Program, temperature: float | Schedule, optimism: float) -> float:
     """A temperature that the sweep can take: 0 only where nothing is uncertain, ∞ only with one action."""
     if isinstance(temperature, Schedule):
         check_schedule(ready.bonus)
-        return scheduled(ready.numbers, ready.posterior, ready.c, temperature.t)
+        return sqrt(optimism) * scheduled(ready.numbers, ready.posterior, ready.c, temperature.t)
     if ready.belief.actions == 1 and temperature == np.inf:
         return np.inf
     if checks.number("temperature", temperature, 0.0) > 0.0:

@@ -1,6 +1,7 @@
 """Agents, worlds, priors and spaces as plain data, and back: one form in specs, sweep files and saved learners.
 
-    {"name": "KLearning", "temperature": "optimal", …}         every parameter, defaults included
+    {"name": "KLearning", "temperature": "optimal", …}         every parameter, defaults included, but for those that an
+                                                               agent says came later (`since`)
     {"name": "BestOfK", "k": 3, "code": "4f0c…", "module": "best_of_k"}       and, of what was registered, its code
     {"reward": {"kind": "gaussian", "mean": 0.0, …}, "transitions": {"kind": "dirichlet", "mass": 0.3}, "span": null}
 
@@ -74,7 +75,9 @@ def call_data(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in values.items():
         if value is inspect.Parameter.empty:
             raise ValueError(f"{kind} parameter {key!r} of {name} has no default: give it")
+    late = getattr(REGISTRIES[kind][name], "since", ())  # left out at their defaults, so that names of before stay
     parameters = {key: plain(f"{kind} parameter {key}", value) for key, value in values.items()}
+    parameters = {key: x for key, x in parameters.items() if key not in late or x != defaults[key]}
     return {"name": name, **parameters, **REGISTRIES[kind].origin(name)}
 
 

@@ -10,6 +10,7 @@ docs/reference/equations.md says which law is which equation of the paper.
 
 from klearning.beliefs.distributions import beta_cumulant, gaussian_cumulant
 from klearning.theory.bounds import breaks_assumption, lower_bound, regret_bound, theorem_arithmetic
+from klearning.theory.calibrated import calibrated_regret, optimism_identity, optimism_tangent, shared_phi
 from klearning.theory.certainty import (
     Chain,
     bellman_inequality,
@@ -65,6 +66,7 @@ __all__ = [
     "beta_over_dirichlet",
     "big_delta",
     "breaks_assumption",
+    "calibrated_regret",
     "certainty_equivalents",
     "cumulant_inequality",
     "dirichlet_cumulant",
@@ -87,6 +89,8 @@ __all__ = [
     "mean_return",
     "mixture",
     "occupancy_of",
+    "optimism_identity",
+    "optimism_tangent",
     "optimistic_operator",
     "optimum_against_schedule",
     "phi",
@@ -98,6 +102,7 @@ __all__ = [
     "reward_bound",
     "reward_cumulants",
     "saddle_point",
+    "shared_phi",
     "soft_maximum",
     "strong_duality",
     "sum_of_independents",

@@ -1,0 +1,221 @@
+"""K-learning with the least optimism that is enough.
+
+For episode t = 1, 2, …:
+
+    draw MDPs from the posterior; v_t = mean of their optimal values, and of those of the last plans
+    κ_t  the least with min_τ f_κ(τ) ≥ v_t (+ z standard errors of v_t), or 1, and τ_t the minimiser
+    follow π_l(a|s) ∝ exp(K_l(s,a)/τ_t) of K-learning with bonus κ_t c/τ_t; now and then the best policy of a draw
+    condition on what was seen
+
+Why: Bayes regret of the episode is at most f_κ − J + (E V* − f_κ)₊, where v_t estimates E V* without bias
+(docs/evidence/calibrated.md).
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from klearning.agents import psrl
+from klearning.agents.value_iteration import Planning
+from klearning.arrays.compiled import kernel
+from klearning.arrays.tree_checks import differs, refuse
+from klearning.arrays.trees import marked
+from klearning.arrays.types import Floats
+from klearning.beliefs.belief import Belief
+from klearning.beliefs.posterior import Episode, Posterior, check_derived, learn
+from klearning.models.soft import Soft, soft_values
+from klearning.models.sweeps import at_start
+from klearning.optimism.bonuses import BONUSES, BonusNumbers, fill, refresh
+from klearning.optimism.calibration import calibrate
+from klearning.optimism.program import program, soft_part
+from klearning.trials.agent import Agent
+from klearning.trials.task import Streams, Task, play
+
+
+class Rule(NamedTuple):
+    """How κ is chosen: draws per plan, standard errors above their mean, and how often a draw itself is acted on."""
+
+    draws: int
+    margin: float
+    thompson: float
+    tolerance: float
+
+
+@marked(scratch=True)
+class Room(NamedTuple):
+    """For drawing an MDP and solving it, and for κ c."""
+
+    reward: Floats
+    Q: Floats
+    V: Floats
+    policy: Floats
+    scratch: Floats
+    c: Floats
+
+
+@marked(counts=("c", "warm", "plans"), finite=("values",), chances=("policy",), tied=("c",))
+class Memory(NamedTuple):
+    """What the agent carries from one episode to the next; the arrays are changed in place."""
+
+    posterior: Posterior
+    bonus: BonusNumbers
+    c: Floats  # of the whole bonus, κ = 1
+    warm: float
+    optimism: float  # κ of the last plan
+    values: Floats  # optimal ones of the last draws, oldest overwritten first
+    plans: int  # so far
+    policy: Floats
+    work: Soft
+    room: Room
+
+    def check(self, fresh: "Memory", name: str) -> None:
+        check_derived(self.posterior, fresh.posterior, f"{name}.posterior")
+        refuse(f"{name}.optimism", "is no share of a bonus", np.array(not 0.0 < self.optimism <= 1.0), self.optimism)
+        if list(BONUSES.values())[fresh.bonus.version].fill is None:
+            c = np.zeros_like(self.c)
+            fill(fresh.bonus, self.posterior, c)
+            refuse(f"{name}.c", "does not follow from its posterior", differs(self.c, c), self.c)
+
+
+class Answer(NamedTuple):
+    """A plan in numbers: what was found, and what it was found from."""
+
+    tau: float
+    bound: float
+    gap: float
+    sweeps: int
+    warm: float
+    optimism: float
+    estimate: float  # of E V*
+    error: float  # its standard error
+    thompson: bool  # whether the policy is that of a draw
+
+
+@kernel
+def draw_value(memory: Memory, rewards: np.random.Generator, rows: np.random.Generator) -> float:
+    """V* of one MDP from the posterior, drawn and solved as PSRL does; its policy is in the room."""
+    room = memory.room
+    psrl.plan(Planning(memory.posterior, room.reward, room.Q, room.V, room.policy, room.scratch), rewards, rows)
+    return at_start(memory.posterior.model, room.V)
+
+
+@kernel
+def mean_and_error(values: Floats) -> tuple[float, float]:
+    """Of one value nothing says how far off it is."""
+    n, mean = values.size, values.mean()
+    return mean, np.sqrt(((values - mean) ** 2).sum() / (n * (n - 1))) if n > 1 else np.inf
+
+
+@kernel
+def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.random.Generator) -> Answer:
+    """Draw, choose κ and τ, and write the policy."""
+    values, plans = memory.values, memory.plans
+    for i in range(rule.draws):
+        values[(plans * rule.draws + i) % values.size] = draw_value(memory, rewards, rows)
+    estimate, error = mean_and_error(values[: min((plans + 1) * rule.draws, values.size)])
+    target = estimate + rule.margin * error if rule.margin > 0.0 else estimate
+    found = calibrate(
+        memory.posterior.model, memory.c, target, memory.optimism, memory.warm, rule.tolerance,
+        memory.policy, memory.work, memory.room.c,
+    )  # fmt: skip
+    # evenly spread: 0.1 is every tenth plan
+    thompson = np.floor((plans + 1) * rule.thompson) > np.floor(plans * rule.thompson)
+    if thompson:
+        memory.policy[:] = memory.room.policy
+    best = found.temperature
+    return Answer(
+        best.tau, best.bound, best.gap, found.sweeps, best.warm, found.optimism, estimate, error, thompson
+    )  # fmt: skip
+
+
+@kernel
+def with_answer(memory: Memory, answer: Answer) -> Memory:
+    """The next search begins where this one ended."""
+    m = memory
+    return Memory(
+        m.posterior, m.bonus, m.c, answer.warm, answer.optimism, m.values, m.plans + 1, m.policy, m.work, m.room
+    )  # fmt: skip
+
+
+@kernel
+def update(memory: Memory, episode: Episode) -> Memory:
+    """Condition on one episode."""
+    m = memory
+    p = learn(m.posterior, episode)
+    refresh(m.bonus, p, episode, m.c)
+    return Memory(p, m.bonus, m.c, m.warm, m.optimism, m.values, m.plans, m.policy, m.work, m.room)
+
+
+@kernel
+def note(answer: Answer, log: Floats) -> None:
+    """The diagnostics."""
+    log[0], log[1], log[2], log[3] = answer.tau, answer.bound, answer.gap, answer.sweeps
+    log[4], log[5], log[6] = answer.optimism, answer.estimate, answer.error
+    log[7], log[8] = max(answer.estimate - answer.bound, 0.0), answer.thompson
+
+
+@kernel
+def episodes(memory: Memory, rule: Rule, task: Task, first: int, count: int) -> Memory:
+    for t in range(first, first + count):
+        answer = plan(memory, rule, task.reward_stream, task.row_stream)
+        play(task, memory.policy, t)
+        memory = update(with_answer(memory, answer), task.episode)
+        note(answer, task.log.diagnostics[:, t])
+    return memory
+
+
+@dataclass(frozen=True)
+class CalibratedOptimism(Agent[Memory]):
+    """`KLearning` where ``optimism`` is "calibrated"."""
+
+    bonus: str
+    tolerance: float
+    draws: int
+    window: int
+    margin: float
+    thompson: float
+
+    diagnostics: ClassVar[tuple[str, ...]] = (
+        "temperature", "bound", "gap", "sweeps", "optimism", "estimate", "error", "shortfall", "thompson",
+    )  # fmt: skip
+
+    def rule(self) -> Rule:
+        return Rule(int(self.draws), float(self.margin), float(self.thompson), float(self.tolerance))
+
+    def begin(self, belief: Belief) -> Memory:
+        ready = program(belief, self.bonus, tied=True)
+        policy = np.zeros((belief.actions, belief.states))
+        values = np.zeros(self.draws * self.window)
+        widest = int(np.diff(belief.layers).max())
+        room = Room(
+            np.zeros_like(belief.visits), np.zeros_like(policy), np.zeros(belief.states), np.zeros_like(policy),
+            np.zeros(widest), np.zeros_like(ready.c),
+        )  # fmt: skip
+        work = soft_part(ready.work)
+        return Memory(ready.posterior, ready.numbers, ready.c, 0.0, 1.0, values, 0, policy, work, room)
+
+    def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
+        if BONUSES[self.bonus].fill is None:
+            return episodes(memory, self.rule(), task, first, count)
+        return Agent.advance(self, memory, task, first, count)  # c is filled in Python
+
+    def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
+        answer = plan(memory, self.rule(), streams.reward, streams.row)
+        note(answer, diagnostics)
+        return with_answer(memory, answer)
+
+    def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
+        own = BONUSES[self.bonus].fill
+        if own is None:
+            return update(memory, episode)
+        p = learn(memory.posterior, episode)
+        own(memory.bonus, p, memory.c)
+        return memory._replace(posterior=p)
+
+    def refreshed(self, memory: Memory) -> Memory:
+        (BONUSES[self.bonus].fill or fill)(memory.bonus, memory.posterior, memory.c)
+        return memory
+
+    def values(self, memory: Memory) -> Floats:
+        return soft_values(memory.posterior.model.layers, memory.work)

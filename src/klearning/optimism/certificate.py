@@ -1,0 +1,104 @@
+"""`certify`: what the next episode of anybody's policy costs, by proof and by draws.
+
+E V*, the expected optimal value, does not depend on the policy. So with f a proved bound on it and J(π) the value of π
+in the mean model, f − J(π) bounds the Bayes regret E[V* − V^π] of every π, where layers are independent. For any belief
+the mean of V* − V^π over MDPs drawn from it has that expectation, both values from the same draw.
+"""
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from klearning.arrays import checks
+from klearning.arrays.cards import digits, html_card
+from klearning.arrays.compiled import announce_compilation, kernel
+from klearning.arrays.interrupts import uninterrupted
+from klearning.arrays.layers import from_layers
+from klearning.arrays.types import Floats, Layers
+from klearning.beliefs.belief import Belief
+from klearning.beliefs.posterior import Posterior
+from klearning.beliefs.sampling import draw_shared, sample_reward, sample_value
+from klearning.models.sweeps import at_start, hard_sweep, maximum, policy_sweep, shared
+from klearning.optimism.plan import solve
+
+PROVED = "split"  # the bonus that is an upper bound for the most beliefs
+
+
+@dataclass(frozen=True, repr=False)
+class Certificate:
+    """The next episode's Bayes regret of a policy.
+
+    ``bound`` is proved, and infinite where nothing is. ``regret`` is an estimate without bias, ``error`` its standard
+    error.
+    """
+
+    bound: float
+    regret: float
+    error: float
+    draws: int
+
+    def __repr__(self) -> str:
+        bound, regret, error = (digits(x) for x in (self.bound, self.regret, self.error))
+        return f"Certificate(bound={bound}, regret={regret} ± {error}, draws={self.draws})"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "an episode costs at most": digits(self.bound) if self.bound < inf else "nothing is proved for this belief",
+            "and about": f"{digits(self.regret)} ± {digits(self.error)}, by {self.draws} draws",
+        }
+        return html_card("Certificate", facts)
+
+
+@uninterrupted  # once, not for each of its kernels
+def certify(belief: Belief, policy: Floats | Layers, draws: int = 200, seed: int = 0) -> Certificate:
+    """How much less than the best a policy returns in an episode, on average over what is believed.
+
+    The policy is (S_l, A) arrays or one (S, A) table, and anybody's: of a plan, of an agent, by hand.
+    """
+    if not isinstance(belief, Belief):
+        raise ValueError(f"belief={belief!r} is no Belief: give one, for example Belief.before(prior, world)")
+    announce_compilation()
+    table = from_layers("policy", policy, belief.layers, belief.actions, checks.distributions)
+    count = checks.whole("draws", draws, 2)
+    rewards, rows, twin = _streams(checks.whole("seed", seed, 0))
+    p = belief.posterior()
+    regrets = np.zeros(count)
+    draw_regrets(p, table, rewards, rows, twin, regrets)
+    best = solve(belief, bonus=PROVED)
+    expected = policy_sweep(p.model, p.model.reward, table, np.zeros(belief.states), np.zeros(belief.states))
+    bound = best.bound - expected if best.proved else inf
+    return Certificate(bound, float(regrets.mean()), float(regrets.std(ddof=1) / np.sqrt(count)), count)
+
+
+def _streams(seed: int) -> tuple[np.random.Generator, np.random.Generator, np.random.Generator]:
+    """For rewards, for rows, and once more for the same rows."""
+    rewards, rows = np.random.SeedSequence(seed).spawn(2)
+    return np.random.default_rng(rewards), np.random.default_rng(rows), np.random.default_rng(rows)
+
+
+@kernel
+def draw_regrets(
+    p: Posterior, policy: Floats, rewards: np.random.Generator, rows: np.random.Generator, twin: np.random.Generator,
+    out: Floats,
+) -> None:  # fmt: skip
+    """V* − V^π at the start, in an MDP from the posterior for each place of ``out``."""
+    layers, (A, S) = p.model.layers, policy.shape
+    Q, V, V_policy = np.zeros((A, S)), np.zeros(S), np.zeros(S)
+    for i in range(out.size):
+        if shared(p.model):
+            drawn = draw_shared(p, rewards, rows)
+            best = hard_sweep(drawn, drawn.reward, Q, V)
+            out[i] = best - policy_sweep(drawn, drawn.reward, policy, V_policy, np.zeros(S))
+            continue
+        for l in range(layers.size - 2, -1, -1):
+            for s in range(layers[l], layers[l + 1]):
+                V_policy[s] = 0.0
+                for a in range(A):
+                    reward = sample_reward(p, a, s, rewards)
+                    Q[a, s] = reward + p.discount * sample_value(p, l, a, s, V, rows)
+                    # twin streams draw the same row: that of V*, priced at V^π
+                    got = reward + p.discount * sample_value(p, l, a, s, V_policy, twin)
+                    V_policy[s] += policy[a, s] * got
+            maximum(p.model, l, Q, V)
+        out[i] = at_start(p.model, V) - at_start(p.model, V_policy)
