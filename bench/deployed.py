@@ -2,7 +2,6 @@
 
     python -m bench.deployed warehouse             every row of docs/evidence/simulators.md, ten seeds each
     python -m bench.deployed workshop --only PSRL  rows whose names have this word
-    python -m bench.deployed warehouse --search    what the settings of the baselines were chosen by
 
 Every method learns 28,000 days (1,000 months of the warehouse, 560 runs of the workshop), once per seed. What it would
 deploy then works 200 episodes that nobody has learnt from, the same for all: the same customers, the same luck.
@@ -11,8 +10,9 @@ all their settings, by their exact values. Stable-Baselines3's agents take part 
 """
 
 import argparse
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -142,7 +142,9 @@ def returns(simulator: Simulator, policy: Policy, first: int) -> Floats:
 
 
 def by_rule(simulator: Simulator, setting: Setting, seed: int) -> Policy:
-    return simulator.rule(*setting["levels"])
+    """The rule of thumb at its best."""
+    values = {levels: value_of_rule(simulator, simulator.rule(*levels)) for levels in simulator.rules}
+    return simulator.rule(*max(values, key=lambda levels: values[levels]))
 
 
 def by_agent(simulator: Simulator, setting: Setting, seed: int) -> Policy:
@@ -233,9 +235,6 @@ DQN_SETTINGS: list[Setting] = [
     for rate, gamma in product((5e-4, 2e-3), (0.95, 0.99))
 ]  # fmt: skip
 
-# settings that --search found best, by their places in these lists
-CHOSEN: dict[str, dict[str, int]] = {"warehouse": {}, "workshop": {}}
-
 
 def methods(name: str) -> dict[str, Method]:
     """The rows of the table."""
@@ -245,11 +244,12 @@ def methods(name: str) -> dict[str, Method]:
         "PSRL, prior by hand": Method(by_agent, [{"agent": kl.PSRL()}]),
         "PSRL, prior suggested": Method(by_agent, [{"agent": kl.PSRL(), "suggested": True}]),
         "Q-learning": Method(by_agent, Q_SETTINGS),
-        "rule of thumb": Method(by_rule, [best_rule(SIMULATORS[name])], seeds=1),
+        "rule of thumb": Method(by_rule, [{}], seeds=1),
         "random": Method(by_chance, [{}]),
     }
     if find_spec("stable_baselines3") is None:
-        print("Stable-Baselines3 is not installed, and its rows are left out: pip install stable-baselines3")
+        advice = "pip install stable-baselines3 sb3-contrib"
+        print(f"Stable-Baselines3 is not installed, and its rows are left out: {advice}", file=sys.stderr)
         return rows
     masks = name == "workshop" and find_spec("sb3_contrib") is not None
     algorithms = {"MaskablePPO" if masks else "PPO": PPO_SETTINGS, "DQN": DQN_SETTINGS}
@@ -267,11 +267,6 @@ def value_of_rule(simulator: Simulator, rule: Any) -> float:
     return kl.evaluate(world, [table] * simulator.days).value
 
 
-def best_rule(simulator: Simulator) -> Setting:
-    values = {levels: value_of_rule(simulator, simulator.rule(*levels)) for levels in simulator.rules}
-    return {"levels": max(values, key=lambda levels: values[levels])}
-
-
 def value_of_chance(simulator: Simulator) -> float:
     """Of actions at random among those that are allowed; exact."""
     observations, world = simulator.model()
@@ -285,15 +280,21 @@ def optimum(simulator: Simulator) -> float:
     return kl.optimal(simulator.model()[1]).value
 
 
-def search(simulator: Simulator, method: Method) -> Iterator[tuple[float, Setting]]:
-    """Mean return of every setting, with a seed and over episodes that are for this alone."""
+def best_setting(simulator: Simulator, name: str, method: Method) -> Setting:
+    """By a seed and over episodes that are for this alone; what was tried is printed."""
+    if len(method.settings) == 1:
+        return method.settings[0]
+    means = []
     for setting in method.settings:
-        yield float(returns(simulator, method.learn(simulator, setting, SEARCH_SEED), SEARCHED).mean()), setting
+        policy = method.learn(simulator, setting, SEARCH_SEED)
+        means.append(float(returns(simulator, policy, SEARCHED).mean()))
+        print(f"    {name}, {setting}: {means[-1]:.0f}", file=sys.stderr, flush=True)
+    return method.settings[int(np.argmax(means))]
 
 
-def row(simulator: Simulator, name: str, method: Method, setting: Setting, seeds: int) -> str:
+def row(simulator: Simulator, name: str, method: Method, seeds: int) -> str:
     """One line of the table: mean over seeds with its interval, time per seed."""
-    earned, wall, cpu = [], 0.0, 0.0
+    setting, earned, wall, cpu = best_setting(simulator, name, method), [], 0.0, 0.0
     count = min(seeds, method.seeds)
     for seed in range(count):
         wall, cpu = wall - time.perf_counter(), cpu - time.process_time()
@@ -302,9 +303,10 @@ def row(simulator: Simulator, name: str, method: Method, setting: Setting, seeds
         earned.append(float(returns(simulator, policy, DEPLOYED).mean()))
     mean, low, high = mean_interval(np.array(earned))
     interval = f"{low:.0f} to {high:.0f}" if np.isfinite(low) else "–"
+    extremes = f"{min(earned):.0f} to {max(earned):.0f}"
     share = (mean - value_of_chance(simulator)) / (optimum(simulator) - value_of_chance(simulator))
     spent = f"{wall / count:.1f} | {cpu / count:.1f}" if method.learn is not by_rule else "– | –"
-    return f"| {name} | {mean:.0f} | {interval} | {share:.0%} | {spent} |"
+    return f"| {name} | {count} | {mean:.0f} | {interval} | {extremes} | {share:.0%} | {spent} |"
 
 
 def main() -> None:
@@ -312,22 +314,13 @@ def main() -> None:
     parser.add_argument("simulator", choices=SIMULATORS)
     parser.add_argument("--only", default="", help="rows whose names have this word")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how often each method learns (no interval below ten)")
-    parser.add_argument("--search", action="store_true", help="try all settings of the baselines instead")
     given = parser.parse_args()
     simulator = SIMULATORS[given.simulator]
-    chosen = {name: method for name, method in methods(given.simulator).items() if given.only in name}
-    if given.search:
-        print("| | setting | mean return |\n|---|---|---|")
-        for name, method in chosen.items():
-            if len(method.settings) > 1:
-                for number, (mean, setting) in enumerate(search(simulator, method)):
-                    print(f"| {name} | {number}: {setting} | {mean:.0f} |", flush=True)
-        return
     print(f"exact values: {value_of_chance(simulator):.1f} at random, {optimum(simulator):.1f} at best")
-    print("| | mean return | 95% interval | of the way | wall, s | CPU, s |\n|---|---|---|---|---|---|")
-    for name, method in chosen.items():
-        setting = method.settings[CHOSEN[given.simulator].get(name, 0)]
-        print(row(simulator, name, method, setting, given.seeds), flush=True)
+    print("| | seeds | mean | 95% interval | least to most | of the way | wall, s | CPU, s |\n" + "|---" * 8 + "|")
+    for name, method in methods(given.simulator).items():
+        if given.only in name:
+            print(row(simulator, name, method, given.seeds), flush=True)
 
 
 if __name__ == "__main__":

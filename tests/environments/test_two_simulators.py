@@ -72,7 +72,7 @@ def test_luck_is_the_same_whatever_is_done(name):
     assert ends[0] == ends[1]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param("warehouse", marks=pytest.mark.slow), "workshop"])
 def test_every_method_of_ours_deploys(name, monkeypatch, capsys):
     """The script itself, at a small size: a row each, and no more than is said without Stable-Baselines3."""
     monkeypatch.setattr(deployed, "STEPS", 25 * deployed.SIMULATORS[name].days)
@@ -80,9 +80,9 @@ def test_every_method_of_ours_deploys(name, monkeypatch, capsys):
     monkeypatch.setattr(deployed, "find_spec", lambda module: None)
     monkeypatch.setattr("sys.argv", ["deployed", name, "--seeds", "1"])
     deployed.main()
-    printed = capsys.readouterr().out.splitlines()
-    assert "Stable-Baselines3 is not installed" in printed[0]
-    rows = [line.split(" | ")[0].removeprefix("| ") for line in printed[4:]]
+    printed = capsys.readouterr()
+    assert "Stable-Baselines3 is not installed" in printed.err
+    rows = [line.split(" | ")[0].removeprefix("| ") for line in printed.out.splitlines()[3:]]
     assert rows == [*deployed.methods(name)]
 
 
