@@ -58,8 +58,8 @@ def warehouse_model() -> tuple[list[dict[str, int]], kl.MDP]:
         stock, profit = w.day(morning, order, n)
         p = w.DEMAND[morning.busy, n]
         reward[s, order] += p * profit
-        for busy, turn in ((morning.busy, 1.0 - w.TURN), (1 - morning.busy, w.TURN)):
-            P[s, order, number[w.Morning(stock, morning.tomorrow, order, busy)]] += p * turn
+        for turns, chance in enumerate((1.0 - w.TURN, w.TURN)):
+            P[s, order, number[w.Morning(stock, morning.tomorrow, order, morning.busy ^ turns)]] += p * chance
     return _world(warehouse.Warehouse(), [m._asdict() for m in mornings], reward, P, w.DAYS)
 
 
@@ -74,10 +74,10 @@ def workshop_model() -> tuple[list[dict[str, int]], kl.MDP]:
             P[s, a, s] = 1.0  # cannot be: nothing is ordered for a full store
             continue
         wear, runs, spares, due, paid = w.work(morning, a)
-        evenings = [_evenings(wear[press], runs[press]) for press in (0, 1)]
+        one, two = (_evenings(wear[press], runs[press]) for press in (0, 1))
         arrivals = [(w.LATE, spares, 1), (1.0 - w.LATE, spares + 1, 0)] if morning.due == 1 else [(1.0, spares, due)]
         reward[s, a] = paid
-        for (p, first, cost), (q, second, other), (r, stored, left) in product(*evenings, arrivals):
+        for (p, first, cost), (q, second, other), (r, stored, left) in product(one, two, arrivals):
             reward[s, a] -= p * q * r * (cost + other)
             P[s, a, number[w.Morning(first, second, stored, left)]] += p * q * r
     return _world(workshop.Workshop(), [m._asdict() for m in mornings], reward, P, w.DAYS)
@@ -189,7 +189,8 @@ class Encoded(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self.encode(observation, self.day), float(reward) / self.simulator.scale, over, False, info
 
     def action_masks(self) -> Any:
-        return np.array(workshop.allowed(self.env.unwrapped.morning))  # type: ignore[attr-defined]
+        env: Any = self.env.unwrapped
+        return np.array(workshop.allowed(env.morning), np.bool_)
 
 
 def by_network(simulator: Simulator, setting: Setting, seed: int) -> Policy:

@@ -46,7 +46,7 @@ def day(morning: Morning, order: int, customers: int) -> tuple[int, float]:
     return shelf - sold, profit
 
 
-class Warehouse(gym.Env[dict[str, int], int]):
+class Warehouse(gym.Env[Any, Any]):
     """The environment; see the top of this file."""
 
     def __init__(self) -> None:

@@ -68,7 +68,7 @@ def work(morning: Morning, action: int) -> tuple[list[int], list[bool], int, int
     return wear, runs, spares, 2 if order else max(morning.due - 1, 0), paid - SPARE * order
 
 
-class Workshop(gym.Env[dict[str, int], int]):
+class Workshop(gym.Env[Any, Any]):
     """The environment; see the top of this file."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class Workshop(gym.Env[dict[str, int], int]):
                     wear[press] += 1
         if self.morning.due == 1:  # it comes, or is due again tomorrow
             spares, due = (spares, 1) if luck[2] < LATE else (spares + 1, 0)
-        self.morning = Morning(*wear, spares, due)
+        self.morning = Morning(wear[0], wear[1], spares, due)
         self.days += 1
         return self.morning._asdict(), float(paid), False, self.days == DAYS, self._info()
 
