@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -35,6 +35,15 @@ Policy = Callable[[dict[str, int], int, Any], int]  # observation, step, action 
 Setting = dict[str, Any]
 
 
+class Model(NamedTuple):
+    """A simulator as it is, which no method sees: all observations, what is paid on average, what follows."""
+
+    observations: list[dict[str, int]]
+    reward: Floats  # (S, A)
+    transitions: Floats  # (S, A, S)
+    world: kl.MDP
+
+
 @dataclass(frozen=True)
 class Simulator:
     """One of the two, and what a method may know of it."""
@@ -45,11 +54,10 @@ class Simulator:
     scale: float  # of rewards, for networks
     rule: Callable[..., Any]
     rules: list[tuple[int, ...]]  # all settings of the rule of thumb
-    model: Callable[[], tuple[list[dict[str, int]], kl.MDP]]
+    model: Callable[[], Model]
 
 
-def warehouse_model() -> tuple[list[dict[str, int]], kl.MDP]:
-    """All observations, and the world that they are states of."""
+def warehouse_model() -> Model:
     w = warehouse
     mornings = [w.Morning(*x) for x in product(range(w.SHELF + 1), range(w.CRATES + 1), range(w.CRATES + 1), (0, 1))]
     number = {morning: s for s, morning in enumerate(mornings)}
@@ -60,11 +68,11 @@ def warehouse_model() -> tuple[list[dict[str, int]], kl.MDP]:
         reward[s, order] += p * profit
         for turns, chance in enumerate((1.0 - w.TURN, w.TURN)):
             P[s, order, number[w.Morning(stock, morning.tomorrow, order, morning.busy ^ turns)]] += p * chance
-    return _world(warehouse.Warehouse(), [m._asdict() for m in mornings], reward, P, w.DAYS)
+    return _model(warehouse.Warehouse(), [m._asdict() for m in mornings], reward, P, w.DAYS)
 
 
-def workshop_model() -> tuple[list[dict[str, int]], kl.MDP]:
-    """The same of the workshop; what is not allowed is as doing nothing."""
+def workshop_model() -> Model:
+    """What is not allowed is as doing nothing."""
     w = workshop
     mornings = [w.Morning(*x) for x in product(range(w.BROKEN + 1), range(w.BROKEN + 1), range(w.STORE + 1), range(3))]
     number = {morning: s for s, morning in enumerate(mornings)}
@@ -80,7 +88,7 @@ def workshop_model() -> tuple[list[dict[str, int]], kl.MDP]:
         for (p, first, cost), (q, second, other), (r, stored, left) in product(one, two, arrivals):
             reward[s, a] -= p * q * r * (cost + other)
             P[s, a, number[w.Morning(first, second, stored, left)]] += p * q * r
-    return _world(workshop.Workshop(), [m._asdict() for m in mornings], reward, P, w.DAYS)
+    return _model(workshop.Workshop(), [m._asdict() for m in mornings], reward, P, w.DAYS)
 
 
 def _evenings(wear: int, runs: bool) -> list[tuple[float, int, float]]:
@@ -96,12 +104,12 @@ def _evenings(wear: int, runs: bool) -> list[tuple[float, int, float]]:
     return [evening for evening in evenings if evening[0] > 0.0]
 
 
-def _world(
+def _model(
     env: gymnasium.Env[Any, Any], observations: list[dict[str, int]], reward: Floats, P: Floats, days: int
-) -> tuple[list[dict[str, int]], kl.MDP]:
+) -> Model:
     start = np.zeros(len(observations))
     start[observations.index(env.reset()[0])] = 1.0
-    return observations, kl.MDP.from_stationary(reward, P, start, days)
+    return Model(observations, reward, P, kl.MDP.from_stationary(reward, P, start, days))
 
 
 SIMULATORS = {
@@ -263,22 +271,22 @@ def methods(name: str) -> dict[str, Method]:
 
 def value_of_rule(simulator: Simulator, rule: Any) -> float:
     """Exact."""
-    observations, world = simulator.model()
-    table = np.eye(world.actions)[[rule(observation) for observation in observations]]
-    return kl.evaluate(world, [table] * simulator.days).value
+    model = simulator.model()
+    table = np.eye(model.world.actions)[[rule(observation) for observation in model.observations]]
+    return kl.evaluate(model.world, [table] * simulator.days).value
 
 
 def value_of_chance(simulator: Simulator) -> float:
     """Of actions at random among those that are allowed; exact."""
-    observations, world = simulator.model()
-    table = np.ones((len(observations), world.actions))
+    model = simulator.model()
+    table = np.ones(model.reward.shape)
     if simulator.make is workshop.Workshop:
-        table = np.array([workshop.allowed(workshop.Morning(**x)) for x in observations], np.float64)
-    return kl.evaluate(world, [table / table.sum(axis=1, keepdims=True)] * simulator.days).value
+        table = np.array([workshop.allowed(workshop.Morning(**x)) for x in model.observations], np.float64)
+    return kl.evaluate(model.world, [table / table.sum(axis=1, keepdims=True)] * simulator.days).value
 
 
 def optimum(simulator: Simulator) -> float:
-    return kl.optimal(simulator.model()[1]).value
+    return kl.optimal(simulator.model().world).value
 
 
 def best_setting(simulator: Simulator, name: str, method: Method) -> Setting:
