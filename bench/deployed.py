@@ -324,12 +324,16 @@ def main() -> None:
     parser.add_argument("--only", default="", help="rows whose names have this word")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how often each method learns (no interval below ten)")
     given = parser.parse_args()
-    simulator = SIMULATORS[given.simulator]
+    simulator, rows = SIMULATORS[given.simulator], methods(given.simulator)
+    asked = {name: method for name, method in rows.items() if given.only in name}
+    if not asked:
+        parser.error(f"--only {given.only!r} is in the name of no row: give a part of {', '.join(map(repr, rows))}")
+    if given.seeds < 1:
+        parser.error(f"--seeds {given.seeds} is below 1: give at least one")
     print(f"exact values: {value_of_chance(simulator):.1f} at random, {optimum(simulator):.1f} at best")
     print("| | seeds | mean | 95% interval | least to most | of the way | wall, s | CPU, s |\n" + "|---" * 8 + "|")
-    for name, method in methods(given.simulator).items():
-        if given.only in name:
-            print(row(simulator, name, method, given.seeds), flush=True)
+    for name, method in asked.items():
+        print(row(simulator, name, method, given.seeds), flush=True)
 
 
 if __name__ == "__main__":
