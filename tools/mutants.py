@@ -103,8 +103,8 @@ def result(copy: Path, mutant: Mutant) -> tuple[Mutant, str]:
 def outcome(copy: Path, tests: str) -> str:
     """Of the tests in the copy, until the first that fails."""
     file, _, expression = tests.partition(" -k ")
-    pick = ["-k", expression] if expression else []
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", f"tests/{file}"]
+    pick = ["-k", expression] if expression else ["-m", "not slow"]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"tests/{file}"]
     path = os.pathsep.join([str(copy / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
     here = {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(copy / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
     environment = {**os.environ, **here}

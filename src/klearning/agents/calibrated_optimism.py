@@ -54,7 +54,7 @@ class Room(NamedTuple):
     c: Floats
 
 
-@marked(counts=("c", "warm", "plans"), finite=("values",), chances=("policy",), tied=("c",))
+@marked(counts=("c", "warm", "drawn", "plans"), finite=("values",), chances=("policy",), tied=("c",))
 class Memory(NamedTuple):
     """What the agent carries from one episode to the next; the arrays are changed in place."""
 
@@ -64,6 +64,7 @@ class Memory(NamedTuple):
     warm: float
     optimism: float  # κ of the last plan
     values: Floats  # optimal ones of the last draws, oldest overwritten first
+    drawn: int  # of them, since something other than an episode changed what is believed
     plans: int  # so far
     policy: Floats
     work: Soft
@@ -110,10 +111,10 @@ def mean_and_error(values: Floats) -> tuple[float, float]:
 @kernel
 def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.random.Generator) -> Answer:
     """Draw, choose κ and τ, and write the policy."""
-    values, plans = memory.values, memory.plans
+    values, drawn, plans = memory.values, memory.drawn, memory.plans
     for i in range(rule.draws):
-        values[(plans * rule.draws + i) % values.size] = draw_value(memory, rewards, rows)
-    estimate, error = mean_and_error(values[: min((plans + 1) * rule.draws, values.size)])
+        values[(drawn + i) % values.size] = draw_value(memory, rewards, rows)
+    estimate, error = mean_and_error(values[: min(drawn + rule.draws, values.size)])
     target = estimate + rule.margin * error if rule.margin > 0.0 else estimate
     found = calibrate(
         memory.posterior.model, memory.c, target, memory.optimism, memory.warm, rule.tolerance,
@@ -130,11 +131,12 @@ def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.rand
 
 
 @kernel
-def with_answer(memory: Memory, answer: Answer) -> Memory:
+def with_answer(memory: Memory, answer: Answer, draws: int) -> Memory:
     """The next search begins where this one ended."""
     m = memory
     return Memory(
-        m.posterior, m.bonus, m.c, answer.warm, answer.optimism, m.values, m.plans + 1, m.policy, m.work, m.room
+        m.posterior, m.bonus, m.c, answer.warm, answer.optimism, m.values, m.drawn + draws, m.plans + 1,
+        m.policy, m.work, m.room,
     )  # fmt: skip
 
 
@@ -144,7 +146,7 @@ def update(memory: Memory, episode: Episode) -> Memory:
     m = memory
     p = learn(m.posterior, episode)
     refresh(m.bonus, p, episode, m.c)
-    return Memory(p, m.bonus, m.c, m.warm, m.optimism, m.values, m.plans, m.policy, m.work, m.room)
+    return Memory(p, m.bonus, m.c, m.warm, m.optimism, m.values, m.drawn, m.plans, m.policy, m.work, m.room)
 
 
 @kernel
@@ -160,7 +162,7 @@ def episodes(memory: Memory, rule: Rule, task: Task, first: int, count: int) -> 
     for t in range(first, first + count):
         answer = plan(memory, rule, task.reward_stream, task.row_stream)
         play(task, memory.policy, t)
-        memory = update(with_answer(memory, answer), task.episode)
+        memory = update(with_answer(memory, answer, rule.draws), task.episode)
         note(answer, task.log.diagnostics[:, t])
     return memory
 
@@ -193,7 +195,7 @@ class CalibratedOptimism(Agent[Memory]):
             np.zeros(widest), np.zeros_like(ready.c),
         )  # fmt: skip
         work = soft_part(ready.work)
-        return Memory(ready.posterior, ready.numbers, ready.c, 0.0, 1.0, values, 0, policy, work, room)
+        return Memory(ready.posterior, ready.numbers, ready.c, 0.0, 1.0, values, 0, 0, policy, work, room)
 
     def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
         if BONUSES[self.bonus].fill is None:
@@ -203,7 +205,7 @@ class CalibratedOptimism(Agent[Memory]):
     def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
         answer = plan(memory, self.rule(), streams.reward, streams.row)
         note(answer, diagnostics)
-        return with_answer(memory, answer)
+        return with_answer(memory, answer, int(self.draws))
 
     def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
         own = BONUSES[self.bonus].fill
@@ -215,7 +217,7 @@ class CalibratedOptimism(Agent[Memory]):
 
     def refreshed(self, memory: Memory) -> Memory:
         (BONUSES[self.bonus].fill or fill)(memory.bonus, memory.posterior, memory.c)
-        return memory
+        return memory._replace(drawn=0)  # draws from a belief that no episode led away from say nothing of this one
 
     def values(self, memory: Memory) -> Floats:
         return soft_values(memory.posterior.model.layers, memory.work)
