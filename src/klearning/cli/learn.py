@@ -135,12 +135,15 @@ def learn(
     """
     from klearning.environments import learn as training
     from klearning.environments.horizons import effective_horizon
+    from klearning.trials.agent import LEARNS, check_methods
 
     extent = limit(episodes, steps)
     task = training.Task(discount, continuing, forget)
     stops = Stops(stop_when_sure, stop_at_return)
     chosen = build(find_agent(agent), "agent", agent_options)
     typed = None  # no prior: random play suggests one
+    if not hasattr(chosen, "actor"):
+        check_methods(chosen, LEARNS)  # before anything is played
     if prior_options or hasattr(chosen, "actor"):
         typed = build_prior(["stationary=yes", *prior_options])  # the last one counts
     numbers = several_seeds(context, seeds) if seeds is not None else (seed,)
