@@ -170,7 +170,8 @@ def commands(command: list[str], count: int) -> str:
             learners += [kl.load(path)] if path.exists() else []
     env = gymnasium.make("FrozenLake-v1")
     end = max((learner.episode for learner in learners), default=0) + 1
-    calm = content(kl.learn(kl.KLearning(), env, episodes=end, horizon=HORIZON)) if learners else b""
+    prior = learners[0].prior if learners else None  # that random play suggested
+    calm = content(kl.learn(kl.KLearning(), env, episodes=end, horizon=HORIZON, prior=prior)) if learners else b""
     same = sum(content(kl.learn(learner, env, episodes=end - learner.episode)) == calm for learner in learners)
     name = "python -m klearning learn" if "-m" in command else "klearning learn"
     name += f", {early} times before Python read any of it" if early else ""
