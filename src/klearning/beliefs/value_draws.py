@@ -26,7 +26,7 @@ def draw_used(p: Posterior, used: Flags, rewards: np.random.Generator, transitio
             if used[a, s]:
                 reward[a, s] = sample_reward(p, a, s, rewards)
                 drawn = draw_row(p, a, s, drawn, transitions)
-    return Model(m.layers, m.table, m.end, m.initial, reward, np.ones((A, S)), 0.0, drawn)
+    return Model(m.layers, m.table, m.end, m.initial, reward, np.full((A, S), p.discount), 0.0, drawn)
 
 
 @kernel
