@@ -9,8 +9,8 @@ must be the same in all of them and is kept (`draw_shared`). `draw_optimal` draw
 
 import numpy as np
 
-from klearning.arrays.compiled import kernel
-from klearning.arrays.rows import Rows, append
+from klearning.arrays.compiled import index, kernel
+from klearning.arrays.rows import Rows
 from klearning.arrays.types import Floats, Ints, Layers
 from klearning.beliefs.posterior import Posterior, mean_rewards
 from klearning.beliefs.rewards import RewardFamily, draw_reward
@@ -55,11 +55,9 @@ def log_gamma_draw(shape: float, rng: np.random.Generator) -> float:
     return np.log(rng.standard_gamma(shape + 1.0)) - rng.standard_exponential() / shape
 
 
-@kernel(inline=True)
+@kernel
 def seen_value(succ: Ints, weight: Floats, V: Floats, rng: np.random.Generator) -> float:
     """Σ_s' D(s') V(s') for D ~ Dirichlet over the entries of a row, with their weights."""
-    if succ.size == 1:
-        return V[succ[0]]
     largest, total, value = -np.inf, 0.0, 0.0  # gammas are measured by the largest so far
     for e in range(succ.size):
         if weight[e] > 0.0:
@@ -73,36 +71,39 @@ def seen_value(succ: Ints, weight: Floats, V: Floats, rng: np.random.Generator) 
     return value / total
 
 
-@kernel
-def sample_values(p: Posterior, l: int, a: int, V: Floats, sticks: Sticks, out: Floats) -> None:
+@kernel(inline=True)
+def sample_values(p: Posterior, l: int, a: int, V: Floats, shares: Floats, sticks: Sticks, out: Floats) -> None:
     """out(i) = Σ_s' P(s'|s,a) V(s') for one draw of the rows of layer l, i counting from its first state.
 
-    Nothing behind the last layer, or where an episode is over.
+    Nothing behind the last layer, or where an episode is over. ``shares`` has a column for every row of the tables.
     """
     layers, rows = p.model.layers, p.model.rows
     if not p.learns or l + 2 == layers.size:
         expectation(p.model, l, a, V, out)
         return
     low, high = layers[l], layers[l + 1]
-    moves, start, length = p.moves[a][low:high], rows.start[a][low:high], rows.length[a][low:high]
-    succ, weight, shares = rows.succ, rows.weight, np.zeros(high - low)
+    share, moves, start, length = shares[a][low:high], p.moves[a][low:high], rows.start[a][low:high], rows.length[a][low:high]
+    succ, weight = rows.succ, rows.weight
+    for i in range(index(high - low)):
+        first, entries, seen = start[i], length[i], 1.0 - share[i]
+        if entries == 0 or np.isinf(moves[i]):
+            out[i] = 0.0
+        elif entries == 1:
+            out[i] = seen * V[succ[first]]
+        else:
+            out[i] = seen * seen_value(succ[first : first + entries], weight[first : first + entries], V, sticks.rng)
     if sticks.mass > 0.0:
-        shares_of_unseen(sticks, moves, shares)
-    for i in range(moves.size):
-        out[i] = 0.0
-        if length[i] > 0 and not np.isinf(moves[i]):
-            first, end = start[i], start[i] + length[i]
-            out[i] = (1.0 - shares[i]) * seen_value(succ[first:end], weight[first:end], V, sticks.rng)
-    if sticks.mass > 0.0:
-        add_unseen(sticks, shares, V[layers[l + 1] : layers[l + 2]], out)
+        add_unseen(sticks, share, V[layers[l + 1] : layers[l + 2]], out)
 
 
-@kernel
-def sample_layer(p: Posterior, l: int, rewards: np.random.Generator, sticks: Sticks, V: Floats, Q: Floats) -> None:
+@kernel(inline=True)
+def sample_layer(
+    p: Posterior, l: int, V: Floats, rewards: np.random.Generator, shares: Floats, sticks: Sticks, Q: Floats
+) -> None:
     """Q_l(s,a) = R(s,a) + Σ_s' P(s'|s,a) V_{l+1}(s') for one draw of R and P."""
     low, high = p.model.layers[l], p.model.layers[l + 1]
     for a in range(Q.shape[0]):
-        sample_values(p, l, a, V, sticks, Q[a][low:high])
+        sample_values(p, l, a, V, shares, sticks, Q[a][low:high])
         for s in range(low, high):
             Q[a, s] += sample_reward(p, a, s, rewards)
 
@@ -124,43 +125,51 @@ def sample_seen(weight: Floats, rng: np.random.Generator) -> Floats:
 
 
 @kernel
-def draw_row(p: Posterior, a: int, s: int, share: float, drawn: Rows, sticks: Sticks) -> Rows:
-    """One draw of row (a, s), written to the end of ``drawn``: what was seen, then what the stick adds."""
-    rows = p.model.rows
-    drawn.start[a, s], drawn.length[a, s] = drawn.used, 0
-    if np.isinf(p.moves[a, s]):
-        return drawn
-    first, end = rows.start[a, s], rows.start[a, s] + rows.length[a, s]
-    if share < 1.0:
-        D = sample_seen(rows.weight[first:end], sticks.rng) if p.learns else rows.weight[first:end]
-        for i in range(D.size):
-            drawn = append(drawn, a, s, rows.succ[first + i], (1.0 - share) * D[i])
-    left, k, width = share, sticks.place[0], p.visits.shape[1]
-    while left > 0.0:
-        if k == sticks.left.size:
-            k = refill(sticks)
-        rest = left * sticks.left[k]
-        rest = rest if rest >= CRUMB else 0.0
-        drawn = append(drawn, a, s, int(width * sticks.atom[k]), left - rest)
-        left = rest
-        k += 1
-    sticks.place[0] = k
-    return drawn
+def draw_shared(p: Posterior, rewards: np.random.Generator, transitions: np.random.Generator) -> Model:
+    """One draw of the table that all layers share: it must be the same draw in all of them.
+
+    Of a row what was seen comes first, then what its stick adds.
+    """
+    m, rows, (A, S) = p.model, p.model.rows, p.visits.shape
+    sticks = new_sticks(p, transitions)
+    shares, left, atom, k = all_shares(p, sticks), sticks.left, sticks.atom, sticks.left.size
+    reward, start, length = np.zeros((A, S)), np.zeros((A, S), np.int64), np.zeros((A, S), np.int64)
+    succ, weight, used = np.zeros(8 * A * S, np.int64), np.zeros(8 * A * S), 0
+    for a in range(A):
+        for s in range(S):
+            reward[a, s], start[a, s] = sample_reward(p, a, s, rewards), used
+            first, stick = rows.start[a, s], shares[a, s]
+            entries = 0 if np.isinf(p.moves[a, s]) or stick == 1.0 else rows.length[a, s]
+            while used + entries > succ.size:
+                succ, weight = np.concatenate((succ, succ)), np.concatenate((weight, weight))
+            if entries > 0:
+                D = rows.weight[first : first + entries]
+                if p.learns:
+                    D = sample_seen(D, transitions)
+                for i in range(entries):
+                    succ[used + i], weight[used + i] = rows.succ[first + i], (1.0 - stick) * D[i]
+                used += entries
+            while stick > 0.0:
+                if k == left.size:
+                    k = refill(sticks)
+                if used == succ.size:
+                    succ, weight = np.concatenate((succ, succ)), np.concatenate((weight, weight))
+                rest = stick * left[k] if stick * left[k] >= CRUMB else 0.0
+                succ[used], weight[used] = int(S * atom[k]), stick - rest
+                stick, k, used = rest, k + 1, used + 1
+            length[a, s] = used - start[a, s]
+    drawn = Rows(start, length, length.copy(), succ, weight, used)
+    return Model(m.layers, m.table, m.end, m.initial, reward, np.full((A, S), p.discount), 0.0, drawn)
 
 
 @kernel
-def draw_shared(p: Posterior, rewards: np.random.Generator, transitions: np.random.Generator) -> Model:
-    """One draw of the table that all layers share: it must be the same draw in all of them."""
-    m, (A, S) = p.model, p.visits.shape
-    empty, reward, sticks, shares = np.zeros((A, S), np.int64), np.zeros((A, S)), new_sticks(p, transitions), np.zeros(S)
-    drawn = Rows(empty, empty.copy(), empty.copy(), np.zeros(8 * A * S, np.int64), np.zeros(8 * A * S), 0)
-    for a in range(A):
-        if sticks.mass > 0.0:
-            shares_of_unseen(sticks, p.moves[a], shares)
-        for s in range(S):
-            reward[a, s] = sample_reward(p, a, s, rewards)
-            drawn = draw_row(p, a, s, shares[s], drawn, sticks)
-    return Model(m.layers, m.table, m.end, m.initial, reward, np.full((A, S), p.discount), 0.0, drawn)
+def all_shares(p: Posterior, sticks: Sticks) -> Floats:
+    """Of every row (a, s) the share that is spread over a whole layer whatever was seen."""
+    shares = np.zeros(p.moves.shape)
+    if sticks.mass > 0.0:
+        for a in range(shares.shape[0]):
+            shares_of_unseen(sticks, p.moves[a], shares[a])
+    return shares
 
 
 @kernel
@@ -175,7 +184,8 @@ def draw_optimal(
         drawn = draw_shared(p, rewards, transitions)
         return hard_sweep(drawn, drawn.reward, Q, V)
     sticks = new_sticks(p, transitions)
+    shares = all_shares(p, sticks)
     for l in range(p.model.layers.size - 2, -1, -1):
-        sample_layer(p, l, rewards, sticks, V, Q)
+        sample_layer(p, l, V, rewards, shares, sticks, Q)
         maximum(p.model, l, Q, V)
     return at_start(p.model, V)

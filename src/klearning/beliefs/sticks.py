@@ -31,16 +31,16 @@ from klearning.beliefs.posterior import Posterior
 
 CRUMB = 1e-12  # of a row's probability: what is not broken any further
 BLOCK = 512  # at most so many breaks at a time
-BREAKS = 8  # at first so many per row
+BREAKS = 8  # or so many per row
 
 
 class Sticks(NamedTuple):
-    """Breaks to come, those of one plan; with what else its rows are drawn from."""
+    """Breaks to come, those of one draw of all rows; and what else these are drawn from."""
 
     mass: float  # α, spread over a whole layer; 0 where there is none
     rng: np.random.Generator
     key: Ints  # (2,)
-    place: Ints  # (2,): the next break of the block, and the next block's first
+    place: Ints  # (2,): the next break of the block, and the number of blocks so far
     log_uniform: Floats  # log U
     left: Floats  # U^(1/α), what a break leaves of the stick
     atom: Floats  # a uniform of its own, that says where what is broken off falls
@@ -48,7 +48,7 @@ class Sticks(NamedTuple):
 
 @kernel
 def new_sticks(p: Posterior, rng: np.random.Generator) -> Sticks:
-    """Breaks for one draw of all rows, from a key that is the stream's next two numbers; no key where none is needed."""
+    """Breaks under a key that is the stream's next two numbers; where nothing is spread evenly there is no need of any."""
     mass = p.model.mass if p.learns else 0.0
     size = min(BLOCK, BREAKS * p.visits.size) if mass > 0.0 else 0
     key, place = np.zeros(2, np.int64), np.zeros(2, np.int64)
@@ -62,45 +62,45 @@ def new_sticks(p: Posterior, rng: np.random.Generator) -> Sticks:
 def refill(sticks: Sticks) -> int:
     """The next block of breaks; returns the place of its first."""
     low, high = np.uint64(sticks.key[0]), np.uint64(sticks.key[1])
-    first, power = np.uint64(sticks.place[1]), 1.0 / sticks.mass
+    power, block = 1.0 / sticks.mass, np.uint64(sticks.place[1])
     log_uniform, left, atom = sticks.log_uniform, sticks.left, sticks.atom
     for i in range(index(atom.size)):
-        x, y = threefry(low, high, first + i, np.uint64(0))
+        x, y = threefry(low, high, index(i), block)
         log_uniform[i] = 2.0 - one_to_two(x)
         atom[i] = one_to_two(y) - 1.0
     for i in range(index(atom.size)):  # a loop of its own: there are not enough registers for all
         log_uniform[i] = log_unit(log_uniform[i])
         left[i] = exp_negative(power * log_uniform[i])
-    sticks.place[1] += atom.size
+    sticks.place[1] += 1
     return 0
 
 
 @kernel
 def shares_of_unseen(sticks: Sticks, moves: Floats, shares: Floats) -> None:
-    """B ~ Beta(α, n) for rows of these ``moves``, n: how much of a row goes to states that were not seen."""
-    mass, k, end = sticks.mass, sticks.place[0], sticks.left.size - 3
-    log_uniform, left = sticks.log_uniform, sticks.left
-    for i in range(index(moves.size)):
-        n = moves[i]
-        if n == 0.0 or np.isinf(n):
-            shares[i] = 1.0 if n == 0.0 else 0.0
-        elif mass > 1.0 or n + mass <= 1.0:
-            shares[i] = sticks.rng.beta(mass, n)
-        else:
-            if k > end:
-                k = refill(sticks)
-            share = 1.0 - exp_negative(log_uniform[index(k)] / (n - 1.0 + mass))
-            k += 1
-            while mass < 1.0:
-                if k > end:
-                    k = refill(sticks)
-                X, Y = left[index(k)], exp_negative(log_uniform[index(k + 1)] / (1.0 - mass))
-                k += 2
-                if X + Y <= 1.0:
-                    share *= X / (X + Y)
-                    break
-            shares[i] = share
-    sticks.place[0] = k
+    """B ~ Beta(α, n) for rows of n ``moves``: how much of a row goes to states whatever was seen. None if n = ∞."""
+    mass, rng, third = sticks.mass, sticks.rng, index(sticks.left.size // 3)
+    power = 1.0 / max(1.0 - mass, 1e-300)
+    log_uniform, X, Y = sticks.log_uniform, sticks.left, sticks.atom  # the atoms are not needed here
+    for first in range(index(0), index(moves.size), third):
+        if mass <= 1.0:
+            refill(sticks)
+        for i in range(min(third, index(moves.size) - first)):
+            k = moves[first + i] - 1.0 + mass
+            shares[first + i] = 1.0 - exp_negative(log_uniform[i] / k) if k > 0.0 else 1.0
+            Y[i] = exp_negative(power * log_uniform[third + i])
+        for i in range(min(third, index(moves.size) - first)):
+            n = moves[first + i]
+            if n == 0.0 or np.isinf(n):
+                shares[first + i] = 1.0 if n == 0.0 else 0.0
+            elif mass > 1.0 or n + mass <= 1.0:
+                shares[first + i] = rng.beta(mass, n)
+            else:
+                x, y = X[third + third + i], Y[i]
+                while x + y > 1.0:
+                    x = exp_negative(-rng.standard_exponential() / mass)
+                    y = exp_negative(-power * rng.standard_exponential())
+                shares[first + i] *= x / (x + y)
+    sticks.place[0] = sticks.left.size
 
 
 @kernel
@@ -113,10 +113,12 @@ def add_unseen(sticks: Sticks, shares: Floats, V: Floats, out: Floats) -> None:
         while length > 0.0:
             if k == end:
                 k = refill(sticks)
-            rest = length * left[index(k)]
-            rest = rest if rest >= CRUMB else 0.0
-            value += (length - rest) * V[index(width * atom[index(k)])]
-            length = rest
+            rest, there = length * left[index(k)], V[index(width * atom[index(k)])]
             k += 1
+            if rest < CRUMB:
+                value += length * there
+                break
+            value += (length - rest) * there
+            length = rest
         out[i] += value
     sticks.place[0] = k

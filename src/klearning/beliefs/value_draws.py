@@ -10,7 +10,7 @@ import numpy as np
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
 from klearning.beliefs.posterior import Posterior
-from klearning.beliefs.sampling import draw_shared, sample_layer
+from klearning.beliefs.sampling import all_shares, draw_shared, sample_layer
 from klearning.beliefs.sticks import new_sticks
 from klearning.models.sweeps import all_action_values, policy_sweep, shared
 
@@ -27,8 +27,9 @@ def draw_values(
         all_action_values(drawn, drawn.reward, V, Q)
         return
     sticks = new_sticks(p, rows)
+    shares = all_shares(p, sticks)
     for l in range(layers.size - 2, -1, -1):
-        sample_layer(p, l, rewards, sticks, V, Q)
+        sample_layer(p, l, V, rewards, shares, sticks, Q)
         for s in range(layers[l], layers[l + 1]):
             V[s] = 0.0
             for a in range(Q.shape[0]):
