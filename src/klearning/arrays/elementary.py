@@ -81,7 +81,10 @@ def log1p_unit(x: float) -> float:
 
 @kernel
 def log_unit(x: float) -> float:
-    """log(x) for 0 < x ≤ 1, x no subnormal: x = 2ᵏ·(1 + r). Good to 2e-16 absolutely: next to 1 the two parts cancel."""
+    """log(x) for 0 < x ≤ 1, x no subnormal, as log(1 + r) + k·ln 2 with x = 2ᵏ·(1 + r).
+
+    Next to 1 the two cancel: there it is good to 3e-16 absolutely, not relatively.
+    """
     bits = _bits(x)
     k = (bits >> 52) - 1023
     return log1p_unit(from_bits((bits & MANTISSA) | ONE) - 1.0) + k * LN2

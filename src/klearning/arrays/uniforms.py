@@ -1,7 +1,7 @@
 """Random words by the block: Threefry-2x64 with 20 rounds (Salmon, Moraes, Dror and Shaw, 2011).
 
-A generator of NumPy's is a call per number. Here a pair of words is a function of a key and of the pair's place, made of
-additions, rotations and exclusive ors: the compiler does several at a time, and nothing has to be kept between blocks.
+A generator of NumPy's is a call per number. Here a pair of words is a function of a key and of the pair's place, made
+of additions, rotations and exclusive ors: the compiler does several at a time, and nothing is kept between blocks.
 """
 
 import numpy as np

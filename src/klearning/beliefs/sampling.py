@@ -82,7 +82,8 @@ def sample_values(p: Posterior, l: int, a: int, V: Floats, shares: Floats, stick
         expectation(p.model, l, a, V, out)
         return
     low, high = layers[l], layers[l + 1]
-    share, moves, start, length = shares[a][low:high], p.moves[a][low:high], rows.start[a][low:high], rows.length[a][low:high]
+    share, moves = shares[a][low:high], p.moves[a][low:high]
+    start, length = rows.start[a][low:high], rows.length[a][low:high]
     succ, weight = rows.succ, rows.weight
     for i in range(index(high - low)):
         first, entries, seen = start[i], length[i], 1.0 - share[i]
@@ -132,7 +133,8 @@ def draw_shared(p: Posterior, rewards: np.random.Generator, transitions: np.rand
     """
     m, rows, (A, S) = p.model, p.model.rows, p.visits.shape
     sticks = new_sticks(p, transitions)
-    shares, left, atom, k = all_shares(p, sticks), sticks.left, sticks.atom, sticks.left.size
+    shares = shares_of_unseen(sticks, p.moves.ravel()).reshape(A, S)
+    left, atom, k = sticks.left, sticks.atom, sticks.left.size
     reward, start, length = np.zeros((A, S)), np.zeros((A, S), np.int64), np.zeros((A, S), np.int64)
     succ, weight, used = np.zeros(8 * A * S, np.int64), np.zeros(8 * A * S), 0
     for a in range(A):
@@ -163,16 +165,6 @@ def draw_shared(p: Posterior, rewards: np.random.Generator, transitions: np.rand
 
 
 @kernel
-def all_shares(p: Posterior, sticks: Sticks) -> Floats:
-    """Of every row (a, s) the share that is spread over a whole layer whatever was seen."""
-    shares = np.zeros(p.moves.shape)
-    if sticks.mass > 0.0:
-        for a in range(shares.shape[0]):
-            shares_of_unseen(sticks, p.moves[a], shares[a])
-    return shares
-
-
-@kernel
 def draw_optimal(
     p: Posterior, rewards: np.random.Generator, transitions: np.random.Generator, Q: Floats, V: Floats
 ) -> float:
@@ -184,7 +176,7 @@ def draw_optimal(
         drawn = draw_shared(p, rewards, transitions)
         return hard_sweep(drawn, drawn.reward, Q, V)
     sticks = new_sticks(p, transitions)
-    shares = all_shares(p, sticks)
+    shares = shares_of_unseen(sticks, p.moves.ravel()).reshape(p.moves.shape)
     for l in range(p.model.layers.size - 2, -1, -1):
         sample_layer(p, l, V, rewards, shares, sticks, Q)
         maximum(p.model, l, Q, V)

@@ -1,22 +1,19 @@
-"""Sticks that are broken: what a Dirichlet row gives to states that were not seen, at a few random numbers a row.
+"""Sticks that are broken: what a Dirichlet row gives to a whole layer, at a few random numbers a row.
 
-A Dirichlet row with prior mass α spread over W states and n visits is never drawn as W gammas. It is
+A row with prior mass α spread evenly over the W states of a layer and n visits is never drawn as W gammas. It is
 
     P = (1 − B)·(Dirichlet over the seen, with their counts) + B·G,    B ~ Beta(α, n),    G ~ Dirichlet(α/W, …, α/W)
 
-G, a Dirichlet process with a uniform base of W atoms (Sethuraman, 1994), has the weights Π_{j<k}(1−b_j)·b_k, with
-b ~ Beta(1, α), on atoms uniform over the layer: a stick of length 1 is broken again and again, and U^(1/α) of it left
-each time. Where less than `CRUMB` would be left the last atom has it too: weights sum to one, the mean of a row is exactly
-that of its Dirichlet whatever the crumb, and P·V is that of an unending stick to within CRUMB·(max V − min V). About
-28·α + 1 breaks.
+G, a Dirichlet process with a uniform base of W atoms, is a stick of length 1 (Sethuraman, 1994): a break leaves U^(1/α)
+of it, and what is broken off falls on one of the W states. Where less than `CRUMB` would be left, the state whose turn
+it is gets that too. So weights sum to one, the mean of a row is exactly that of its Dirichlet, and P·V is that of an
+endless stick to within CRUMB·(max V − min V). About 1 + 28·α breaks.
 
-For α < 1 and n > 1 − α,  Beta(α, n) = Beta(α, 1−α) · Beta(1, n−1+α): of the first (Jöhnk, 1964)
+For α ≤ 1 ≤ n,  Beta(α, n) = Beta(α, 1−α) · Beta(1, n−1+α).  The second is 1 − U^(1/(n−1+α)), the first (Jöhnk, 1964)
 
-    X/(X+Y) given X + Y ≤ 1,    X = U^(1/α),    Y = U'^(1/(1−α))
+    X/(X+Y) given X + Y ≤ 1,    X = U^(1/α),    Y = U^(1/(1−α))
 
-takes 1.3 tries at most and 1.2 for α = 0.3 however large n is, and the second is 1 − U^(1/(n−1+α)).
-
-All of it is powers of uniforms, and those that matter are powers 1/α: they are computed by the block.
+which takes 1.28 tries at most, however large n is. So all is powers of uniforms, and they are made by the block.
 """
 
 from typing import NamedTuple
@@ -48,7 +45,7 @@ class Sticks(NamedTuple):
 
 @kernel
 def new_sticks(p: Posterior, rng: np.random.Generator) -> Sticks:
-    """Breaks under a key that is the stream's next two numbers; where nothing is spread evenly there is no need of any."""
+    """Breaks under a key that is the stream's next two numbers; no key where nothing is spread evenly."""
     mass = p.model.mass if p.learns else 0.0
     size = min(BLOCK, BREAKS * p.visits.size) if mass > 0.0 else 0
     key, place = np.zeros(2, np.int64), np.zeros(2, np.int64)
@@ -76,31 +73,33 @@ def refill(sticks: Sticks) -> int:
 
 
 @kernel
-def shares_of_unseen(sticks: Sticks, moves: Floats, shares: Floats) -> None:
-    """B ~ Beta(α, n) for rows of n ``moves``: how much of a row goes to states whatever was seen. None if n = ∞."""
-    mass, rng, third = sticks.mass, sticks.rng, index(sticks.left.size // 3)
-    power = 1.0 / max(1.0 - mass, 1e-300)
-    log_uniform, X, Y = sticks.log_uniform, sticks.left, sticks.atom  # the atoms are not needed here
-    for first in range(index(0), index(moves.size), third):
-        if mass <= 1.0:
-            refill(sticks)
-        for i in range(min(third, index(moves.size) - first)):
-            k = moves[first + i] - 1.0 + mass
-            shares[first + i] = 1.0 - exp_negative(log_uniform[i] / k) if k > 0.0 else 1.0
-            Y[i] = exp_negative(power * log_uniform[third + i])
-        for i in range(min(third, index(moves.size) - first)):
-            n = moves[first + i]
-            if n == 0.0 or np.isinf(n):
-                shares[first + i] = 1.0 if n == 0.0 else 0.0
-            elif mass > 1.0 or n + mass <= 1.0:
-                shares[first + i] = rng.beta(mass, n)
-            else:
-                x, y = X[third + third + i], Y[i]
-                while x + y > 1.0:
-                    x = exp_negative(-rng.standard_exponential() / mass)
-                    y = exp_negative(-power * rng.standard_exponential())
-                shares[first + i] *= x / (x + y)
+def shares_of_unseen(sticks: Sticks, moves: Floats) -> Floats:
+    """B ~ Beta(α, n) for rows after n ``moves``: how much of each is spread over a layer whatever was seen there."""
+    mass, rng, shares, third = sticks.mass, sticks.rng, np.zeros(moves.size), index(sticks.left.size // 3)
+    if mass == 0.0:
+        return shares
+    log_uniform, X, Y = sticks.log_uniform, sticks.left, sticks.atom  # atoms are not needed here: there is room for Y
+    power, end = 1.0 / max(1.0 - mass, 1e-300), index(moves.size)
+    for first in range(index(0), end if mass <= 1.0 else index(0), third):
+        refill(sticks)
+        count = min(third, end - first)
+        for i in range(count):
+            shares[first + i] = 1.0 - exp_negative(log_uniform[i] / max(moves[first + i] - 1.0 + mass, mass))
+            Y[i] = exp_negative(log_uniform[third + i] * power)
+        for i in range(count):
+            x, y = X[third + third + i], Y[i]
+            while x + y > 1.0:
+                x = exp_negative(-rng.standard_exponential() / mass)
+                y = exp_negative(-rng.standard_exponential() * power)
+            shares[first + i] *= x / (x + y)
+    for i in range(end):
+        n = moves[i]
+        if n == 0.0 or np.isinf(n):
+            shares[i] = 1.0 if n == 0.0 else 0.0
+        elif mass > 1.0 or n < 1.0:
+            shares[i] = rng.beta(mass, n)
     sticks.place[0] = sticks.left.size
+    return shares
 
 
 @kernel

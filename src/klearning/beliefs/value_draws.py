@@ -10,8 +10,8 @@ import numpy as np
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
 from klearning.beliefs.posterior import Posterior
-from klearning.beliefs.sampling import all_shares, draw_shared, sample_layer
-from klearning.beliefs.sticks import new_sticks
+from klearning.beliefs.sampling import draw_shared, sample_layer
+from klearning.beliefs.sticks import new_sticks, shares_of_unseen
 from klearning.models.sweeps import all_action_values, policy_sweep, shared
 
 
@@ -27,7 +27,7 @@ def draw_values(
         all_action_values(drawn, drawn.reward, V, Q)
         return
     sticks = new_sticks(p, rows)
-    shares = all_shares(p, sticks)
+    shares = shares_of_unseen(sticks, p.moves.ravel()).reshape(p.moves.shape)
     for l in range(layers.size - 2, -1, -1):
         sample_layer(p, l, V, rewards, shares, sticks, Q)
         for s in range(layers[l], layers[l + 1]):
