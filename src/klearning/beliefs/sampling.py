@@ -50,8 +50,6 @@ def sample_reward(p: Posterior, a: int, s: int, rng: np.random.Generator) -> flo
 @kernel(inline=True)
 def log_gamma_draw(shape: float, rng: np.random.Generator) -> float:
     """log g, g ~ Gamma(shape): as a logarithm, because for shapes far below one g itself underflows."""
-    if shape >= 1.0:
-        return np.log(rng.standard_gamma(shape))
     return np.log(rng.standard_gamma(shape + 1.0)) - rng.standard_exponential() / shape
 
 
