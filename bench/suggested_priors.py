@@ -1,6 +1,6 @@
 """Episodes that K-learning needs with the prior chosen by hand and with the one that random play suggests.
 
-    python -m bench.suggested_priors --seeds 10 [FrozenLake Taxi CliffWalking Blackjack]
+    python -m bench.suggested_priors --seeds 10 [FrozenLake Taxi CliffWalking Blackjack] [--masks]
 
 Prints the table of docs/evidence/benchmarks.md. The episodes of random play, 20 by default, are not counted.
 """
@@ -14,12 +14,12 @@ import klearning as kl
 from klearning.benchmarks.gymnasium.toy_text import AGENTS, PROBLEMS, Problem, episodes_needed
 
 
-def needed(problem: Problem, seeds: int, suggest: bool, most: int | None) -> list[int | None]:
+def needed(problem: Problem, seeds: int, suggest: bool, most: int | None, masks: bool) -> list[int | None]:
     """What every seed needed; None where it was not within ``most``."""
     episodes = []
     for seed in range(seeds):
         prior = kl.suggest_prior(problem.make(), seed=seed) if suggest else problem.prior
-        outcome = episodes_needed(replace(problem, prior=prior), AGENTS["K-learning"](), seed, most)
+        outcome = episodes_needed(replace(problem, prior=prior), AGENTS["K-learning"](), seed, most, masks)
         episodes.append(outcome.episodes)
     return episodes
 
@@ -37,12 +37,13 @@ def main() -> None:
     parser.add_argument("problems", nargs="*", default=list(PROBLEMS), help="names, as in the benchmark")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--most", type=int, help="give up after so many episodes")
+    parser.add_argument("--masks", action="store_true", help="take only actions that the environment allows (Taxi)")
     given = parser.parse_args()
     print("| problem | by hand | suggested | ratio of means |\n|---|---|---|---|")
     for name in given.problems:
         problem = PROBLEMS[name]
         most = given.most or problem.most
-        hand, own = (needed(problem, given.seeds, suggest, given.most) for suggest in (False, True))
+        hand, own = (needed(problem, given.seeds, suggest, given.most, given.masks) for suggest in (False, True))
         ratio = np.mean([n or most for n in own]) / np.mean([n or most for n in hand])
         print(f"| {name} | {shown(hand, most)} | {shown(own, most)} | {ratio:.2f} |", flush=True)
 

@@ -13,9 +13,12 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
+from typing import TypeVar
 
 ROOT = Path(__file__).parents[1]
 TABLE = Path(__file__).with_name("mutants.toml")
@@ -23,6 +26,9 @@ PAGE = ROOT / "docs" / "evidence" / "mutants.md"
 COPIED = ("src", "tests", "tools", "pyproject.toml")
 LONGEST = 300.0  # seconds, of the tests of one mutant
 KILLED, SURVIVED, BROKEN = "killed", "**survived**", "**not run**"
+
+Thing = TypeVar("Thing")
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -43,20 +49,33 @@ def mutants() -> list[Mutant]:
 
 def main(names: Sequence[str]) -> int:
     chosen = [mutant for mutant in mutants() if not names or mutant.name in names]
-    with tempfile.TemporaryDirectory() as folder:
-        copy = copied(Path(folder))
-        for tests in sorted({mutant.tests for mutant in chosen}):
-            if outcome(copy, tests) != SURVIVED:
-                print(f"tests/{tests} fails as it is: mend that first")
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        copies: SimpleQueue[Path] = SimpleQueue()  # one per core, each with one mutant at a time
+        for i in range(os.cpu_count() or 1):
+            copies.put(copied(Path(folder) / str(i)))
+        tests = sorted({mutant.tests for mutant in chosen})
+        for name, came in zip(tests, pool.map(lambda name: lent(copies, outcome, name), tests), strict=True):
+            if came != SURVIVED:
+                print(f"tests/{name} fails as it is: mend that first")
                 return 1
-        results = [result(copy, mutant) for mutant in chosen]
+        results = list(pool.map(lambda mutant: lent(copies, result, mutant), chosen))
     if not names:
         PAGE.write_text(page(results))
     return sum(came != KILLED and not mutant.reason for mutant, came in results)
 
 
+def lent(copies: "SimpleQueue[Path]", work: Callable[[Path, Thing], Answer], thing: Thing) -> Answer:
+    """Work on a copy that nobody else has at the time."""
+    copy = copies.get()
+    try:
+        return work(copy, thing)
+    finally:
+        copies.put(copy)
+
+
 def copied(folder: Path) -> Path:
     """The tree as it is, without what was compiled."""
+    folder.mkdir()
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
@@ -86,7 +105,8 @@ def outcome(copy: Path, tests: str) -> str:
     file, _, expression = tests.partition(" -k ")
     pick = ["-k", expression] if expression else []
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", f"tests/{file}"]
-    here = {"PYTHONPATH": str(copy / "src"), "NUMBA_CACHE_DIR": str(copy / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    path = os.pathsep.join([str(copy / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    here = {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(copy / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
     environment = {**os.environ, **here}
     try:
         run = subprocess.run([*command, *pick], cwd=copy, env=environment, capture_output=True, timeout=LONGEST)

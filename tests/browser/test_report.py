@@ -21,6 +21,7 @@ from klearning.papers.odonoghue2021.bayes_regret import BayesRegret, is_drawn_he
 from klearning.papers.odonoghue2021.figure2 import LearningTime, times_by_cap
 from klearning.papers.odonoghue2021.protocols import TEXT
 from klearning.report import LIMIT, as_json, build, films, ranking, regret_curves, sections, summarise, write
+from klearning.report.proofs import bound_label
 from klearning.report.settings import sweep_file
 from klearning.statistics import mean_interval, median_time
 from klearning.storage.files import arrays_to_bytes, checksum
@@ -29,6 +30,7 @@ from tests.support.papers import PAPER, TINY, figure, tiny_store
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'`"
 SEA = {"name": "deep_sea", "depth": 4}
+STATIONARY = {"stationary": True}
 
 
 @pytest.fixture(scope="module")
@@ -345,6 +347,36 @@ def test_markup_is_escaped_unless_made_here():
 )  # fmt: skip
 def test_numbers(x, shown):
     assert number(x) == shown
+
+
+@pytest.mark.parametrize(
+    ("agent", "prior", "words"),
+    [
+        ({"name": "KLearning"}, None, "bonus reward: not proved to be an upper bound"),
+        ({"name": "KLearning", "bonus": "split"}, None, "bonus split: an upper bound .* by proof"),
+        ({"name": "KLearning", "bonus": "split"}, STATIONARY, "bonus split: not proved"),
+        ({"name": "KLearning", "bonus": "sharp"}, {"reward": {"kind": "beta"}}, "bonus sharp: an upper .* proof"),
+        ({"name": "UCBVI"}, None, ""),  # a bonus, and none of ours
+        ({"name": "PSRL"}, None, ""),
+    ],
+    ids=["reward", "split", "stationary", "sharp", "UCBVI", "PSRL"],
+)
+def test_the_settings_say_where_a_bound_is_proved(agent, prior, words):
+    spec = make_spec({"name": "bandit", "means": [0.2, 0.8]}, agent, prior, episodes=5)
+    swim = make_spec({"name": "river_swim", "horizon": 3}, agent, prior, episodes=5)
+    assert re.match(words, bound_label([swim]))
+    assert bool(bound_label([swim])) == bool(words)
+    if agent.get("bonus") == "split" and prior is STATIONARY:  # of one layer there is nothing to share
+        assert "for some of these worlds and priors" in bound_label([spec, swim])
+
+
+def test_every_figure_says_whether_its_bound_is_proved(tmp_path):
+    page = build(summarise(own(tmp_path)))
+    assert page.count("<dt>the plans&#x27; bound</dt><dd>bonus reward: not proved to be an upper bound") >= 2
+    gone = replace(make_spec(SEA, {"name": "KLearning"}, episodes=5), world={"name": "no_such_world"})
+    assert bound_label([gone]) == ""
+    vast = replace(gone, world={"name": "deep_sea", "depth": 10**9})
+    assert bound_label([vast]) == ""  # at once
 
 
 def test_the_sweep_file_behind_a_figure_makes_the_same_runs(tmp_path):

@@ -36,6 +36,7 @@ OFFERED = {
     "no prior within a world": (("run", "random_mdp", "-w", "p"), set()),
     "prior option": (("run", "-p", "m"), {"mean=", "mass="}),
     "prior word": (("learn", "FrozenLake-v1", "-p", "stationary="), {"stationary=yes", "stationary=no"}),
+    "task": (("learn", "FrozenLake-v1", "--stop"), {"--stop-when-sure", "--stop-at-return"}),
     "environment": (("learn", "klearning/Deep"), {"klearning/DeepSea-v0"}),
     "environment's option": (("learn", "FrozenLake-v1", "-e", "map"), {"map_name="}),
     "our environment's option": (("learn", "klearning/DeepSea-v0", "-e", "d"), {"depth="}),

@@ -14,7 +14,7 @@ import pytest
 
 import klearning as kl
 from klearning.cli import commands
-from klearning.cli.learn import bin_counts
+from klearning.cli.environment import bin_counts
 from tests.support.commands import klearning
 
 LAKE = ("learn", "FrozenLake-v1", "PSRL", "--horizon", "20", "-s", "3")
@@ -56,6 +56,9 @@ def test_what_the_line_says_of_a_resumed_learner_must_be_true(tmp_path):
         ("-s", "4"): "seed=4 is not that of",
         ("--horizon", "9"): "horizon=9 is not that of",
         ("--replan-every", "3"): "replan_every=3 is not that of",
+        ("--discount", "0.9"): "discount=0.9 is not that of",
+        ("--continuing",): "continuing=True is not that of",
+        ("--forget", "0.5"): "forget=0.5 is not that of",
         ("-p", "sd=3"): "prior=Prior(",
     }.items():
         done = klearning("learn", "FrozenLake-v1", *more, "-n", "9", "--resume", str(path))
@@ -156,7 +159,8 @@ def test_several_seeds_are_as_each_of_them_alone(tmp_path):
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)
     alone = json.loads(klearning(*words, "-n", "20", "-s", "5", "--save", "alone_{seed}.npz", cwd=tmp_path).stdout)
-    assert (shown["seeds"], shown["episodes"]) == ([3, 5], 20)
+    assert (shown["seeds"], shown["episodes"]) == ([3, 5], [20, 20])
+    assert shown["steps"][1] == alone["steps"]
     assert shown["mean_return"][1] == alone["mean_return"]
     assert shown["mean"]["mean_return"] == {"estimate": sum(shown["mean_return"]) / 2, "low": None, "high": None}
     assert shown["saved"] == ["out/x_3.npz", "out/x_5.npz"]
@@ -177,6 +181,48 @@ def test_ten_seeds_have_an_interval(tmp_path):
     assert "mean" in rows[-1]
 
 
+def test_tasks_on_the_line_are_those_of_learn(tmp_path, monkeypatch):
+    """And a line that goes on with the file need not repeat them."""
+    monkeypatch.chdir(tmp_path)
+    prior = kl.Prior(kl.Gaussian(0.0, 1.0, 1.0), kl.Dirichlet(0.5), stationary=True)
+    line = ("learn", "FrozenLake-v1", "PSRL", "-p", "mass=0.5", "-p", "noise=1")
+    task = ("--discount", "0.8", "--continuing", "--forget", "0.9")
+    commands([*line, *task, "--steps", "100", "--save", "x.npz"], standalone_mode=False)
+    half = kl.load("x.npz")
+    assert (half.discount, half.continuing, half.forget, half.horizon) == (0.8, True, 0.9, 21)
+    assert 100 <= half.steps < 121
+    commands([*line[:3], "--steps", "200", "--resume", "x.npz"], standalone_mode=False)
+    alone = kl.learn(
+        kl.PSRL(), gymnasium.make("FrozenLake-v1"), steps=100, prior=prior, discount=0.8, continuing=True, forget=0.9
+    )
+    assert alone.returns == half.returns
+    alone = kl.learn(alone, gymnasium.make("FrozenLake-v1"), steps=200 - alone.steps)
+    assert kl.load("x.npz").returns == alone.returns
+
+
+def test_masks_on_the_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for option, masked in {"--action-masks": True, "--no-action-masks": False}.items():
+        commands(
+            ["learn", "Taxi-v4", "Random", option, "--steps", "300", "--save", f"{masked}.npz"], standalone_mode=False
+        )
+        assert bool(kl.load(f"{masked}.npz").masks.known) == masked
+
+
+def test_stopping_on_the_line_says_why(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bandit = ("learn", "klearning/Bandit-v0", "-p", "stationary=no", "-p", "noise=1")
+    commands([*bandit, "--stop-when-sure", "0.5", "-n", "5000"], standalone_mode=False)
+    told = capsys.readouterr()
+    assert re.search(r"stopped after \d+ episodes; greedy episodes lose at most 0\.\d+ on average", told.err)
+    assert "over 5000 episodes" not in told.out
+    sure = ("learn", "FrozenLake-v1", "Random", "--stop-at-return", "-1", "--save", "x.npz")
+    commands([*sure, "-n", "300"], standalone_mode=False)
+    assert "stopped after 100 episodes; the last 100 episodes returned" in capsys.readouterr().err
+    commands([*sure, "-n", "300", "--resume", "x.npz"], standalone_mode=False)  # the episodes before count
+    assert kl.load("x.npz").episode == 101
+
+
 SEEDS = ("learn", "FrozenLake-v1", "Random", "-n", "2", "--seeds")
 CART = ("learn", "CartPole-v1", "Random", "-n", "2")
 WRONG = {
@@ -189,6 +235,10 @@ WRONG = {
     "none": ((*SEEDS, "0"), "seeds=0 is too small"),
     "no number": ((*SEEDS, "a"), "seeds='a' is not a whole number"),
     "twice": ((*SEEDS, "1,1"), "seeds=[1, 1] is empty or has repeats"),
+    "no steps": (("learn", "FrozenLake-v1", "--steps", "0"), "steps=0 is too small"),
+    "discount": (("learn", "FrozenLake-v1", "Random", "--discount", "2"), "discount=2.0 is out of range"),
+    "no belief": (("learn", "FrozenLake-v1", "QLearning", "--stop-when-sure", "1"), "holds no belief"),
+    "no loss": (("learn", "FrozenLake-v1", "PSRL", "--stop-when-sure", "-1"), "loss=-1.0 is out of range"),
     "no bins": (CART, "bin it first: env = kl.Binned.from_quantiles"),
     "no ends": ((*CART, "--bins", "4"), "low[1]=-inf is unbounded"),
     "half": ((*CART, "--bins", "4", "--bins", "x=3"), "--bins 4 has no name beside others"),

@@ -1,6 +1,6 @@
 """What every agent promises, on small worlds of every shape."""
 
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 from typing import Any, NamedTuple
 
 import numba
@@ -295,6 +295,41 @@ class Absent(kl.Agent[CountMemory]):
         return memory
 
 
+class Undiscounted(kl.PSRL):
+    def begin(self, belief):
+        return super().begin(replace(belief, discount=1.0))
+
+
+class Reckless(kl.PSRL):
+    def forbid(self, memory, states, forbidden):
+        return memory
+
+
+class Grudging(kl.PSRL):
+    """Never allows again what was forbidden."""
+
+    def forbid(self, memory, states, forbidden):
+        return super().forbid(memory, states, forbidden) if forbidden.any() else memory
+
+
+class Retentive(kl.PSRL):
+    def forget(self, memory, factor):
+        return memory
+
+
+class Stale(kl.KLearning):
+    """Keeps the bonus that it had before it forgot."""
+
+    def refreshed(self, memory):
+        return memory
+
+
+class Unbounded(kl.QLearning):
+    def forget(self, memory, factor):
+        memory.Q[:] = np.inf
+        return memory
+
+
 class Forgetful:
     """Plans, but cannot learn."""
 
@@ -325,6 +360,12 @@ class Forgetful:
         (Unsaved(), "memory.belief"),
         (Shifting(), "another type"),
         (Absent(), "pauses"),
+        (Undiscounted(), "the discount of its belief is lost"),
+        (Reckless(), "after `forbid` takes what is not allowed"),
+        (Grudging(), "`forbid` does not allow again"),
+        (Retentive(), "`forget` leaves its posterior's visits"),
+        (Stale(), "its plan after `forget` is of what it believed before"),
+        (Unbounded(), "values after `forget` are not finite"),
     ],
     ids=lambda x: "" if isinstance(x, str) else type(x).__name__,
 )

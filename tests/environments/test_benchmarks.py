@@ -42,7 +42,7 @@ def test_k_learning_solves_bsuites_deep_sea(size):
     setting = {"size": size, "mapping_seed": 42}
     result = bsuite_sweep.run_setting("deep_sea", setting, kl.KLearning(tolerance=1e-3), episodes=400)
     assert bsuite_sweep.score("deep_sea", [result]) == 1.0
-    assert result.totals[-1] < 0.5 * 400
+    assert result.totals[-1] < 0.6 * 400  # bad episodes
 
 
 @pytest.mark.slow

@@ -133,7 +133,7 @@ def test_steps_follow_the_mdp(setting):
         near(moves[here, :, there], visits[here][..., None], P)
     often = visits >= 30
     assert often.sum() >= min(S * A, 8)
-    flips = mdp.noise == "bernoulli"
+    flips = isinstance(mdp.noise, str)
     sd = np.sqrt(mdp.reward * (1 - mdp.reward)) if flips else env.walk._noise
     spread = np.zeros((S, A)) if sd is None else sd.T
     slack = 5.5 * spread * np.sqrt(visits) + 3 * flips + 1e-9 * visits

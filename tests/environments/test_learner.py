@@ -51,7 +51,7 @@ def without_end(memory, width):
     if isinstance(memory, tuple):
         return [x for part in memory for x in without_end(part, width)]
     leaves = take_apart(memory)
-    wide = [x.ndim > 0 and x.dtype == np.float64 and x.shape[-1] % width == 0 for x in leaves]
+    wide = [x.size > 0 and x.ndim > 0 and x.dtype == np.float64 and x.shape[-1] % width == 0 for x in leaves]
     return [x.reshape(*x.shape[:-1], -1, width)[..., 1:] if cut else x for x, cut in zip(leaves, wide, strict=True)]
 
 

@@ -71,8 +71,7 @@ def test_k_learning_learns_the_corridor():
 
 def test_a_horizon_shorter_than_the_time_limit_cuts_episodes_short():
     steps = []
-    with pytest.warns(kl.TaskWarning, match="horizon=3 cuts the episodes"):
-        kl.learn(kl.Random(), corridor(8), episodes=10, horizon=3, callbacks=[lambda r: steps.append(r.steps)])
+    kl.learn(kl.Random(), corridor(8), episodes=10, horizon=3, callbacks=[lambda r: steps.append(r.steps)])
     assert steps == [3] * 10
 
 
@@ -133,8 +132,22 @@ def test_a_learner_goes_on_only_where_it_belongs():
     assert kl.learn(learner, corridor(4), episodes=2).episode == 5
 
 
+def test_steps_are_a_limit_beside_episodes():
+    """No episode begins once so many were played, and the last one is whole."""
+    reports = []
+    learner = kl.learn(kl.PSRL(), corridor(), steps=50, seed=6, callbacks=[reports.append])
+    lengths = [report.steps for report in reports]
+    assert sum(lengths) == learner.steps >= 50 > sum(lengths[:-1])
+    same = kl.learn(kl.PSRL(), corridor(), episodes=len(lengths), seed=6)
+    assert_same_learning(learner, same)
+    assert kl.learn(kl.PSRL(), corridor(), steps=50, episodes=2).episode == 2
+    more = kl.learn(learner, corridor(), steps=1)  # one more episode
+    assert (more.episode, more.steps > sum(lengths)) == (len(lengths) + 1, True)
+    assert kl.learn(kl.Random(), corridor(), steps=10**6, episodes=3).episode == 3
+
+
 def test_bad_numbers_of_learn_are_errors():
-    for more in ({"episodes": 0}, {"evaluate_every": -1}, {"seed": -1}):
+    for more in ({"episodes": 0}, {"steps": 0}, {"steps": 1.5}, {"evaluate_every": -1}, {"seed": -1}):
         with pytest.raises(ValueError, match=f"{next(iter(more))}="):
             kl.learn(kl.KLearning(), corridor(), **more)
     with pytest.raises(ValueError, match="evaluate_every needs a model"):
@@ -339,6 +352,12 @@ def test_live_view(capsys):
         assert name in shown
     assert f"{learner.diagnostics['temperature']:.4g}" in shown
     assert f"{np.mean(learner.returns[-100:]):.4g}" in shown
+
+
+def test_live_view_of_steps(capsys):
+    with kl.LiveView(steps=40) as view:
+        learner = kl.learn(kl.Random(), corridor(), steps=40, callbacks=[view])
+    assert f"episode {learner.episode}, step {learner.steps} of 40" in " ".join(capsys.readouterr().out.split())
 
 
 def test_live_view_of_nothing(capsys):

@@ -94,6 +94,17 @@ def test_the_episodes_learnt_are_those_that_were(mode, truncates, kind):
     assert not learner.under_way
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_steps_count_in_every_environment(mode):
+    """Those of all environments together; what is under way then is played to its end."""
+    reports = []
+    learner = kl.learn(kl.Random(), vector(mode), steps=60, horizon=HORIZON, callbacks=[reports.append])
+    assert learner.steps == sum(report.steps for report in reports)
+    assert 60 <= learner.steps < 60 + 4 * 8  # four episodes of fewer than eight steps
+    assert (learner.episode, learner.under_way) == (len(reports), False)
+    assert learner.starts.sum() == learner.episode
+
+
 @pytest.mark.parametrize("agent", [kl.KLearning(), kl.PSRL(), kl.QLearning()], ids=str)
 def test_one_environment_in_a_vector_is_one_alone(agent):
     alone = kl.learn(agent, corridor(), episodes=20, seed=4)

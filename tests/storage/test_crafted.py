@@ -11,6 +11,7 @@ from gymnasium.spaces import Discrete
 
 import klearning as kl
 from klearning.environments.learner_state import arrays_of
+from klearning.storage import files
 from klearning.storage.files import arrays_from_bytes, arrays_to_bytes, members
 from tests.support import crafted
 from tests.support.crafted import ARCHIVES, HEADERS, MUTATIONS, learner_bytes, learner_parts, trial_of, trial_parts
@@ -174,6 +175,18 @@ def test_much_that_packs_well_is_read_and_more_is_not():
         archive.writestr("x", bytes(2**27))
     with pytest.raises(ValueError, match="say that they unpack to 134,217,728"):
         members(tight.getvalue())
+
+
+def test_what_was_saved_is_loaded_where_memory_is_large_enough(monkeypatch):
+    data = arrays_to_bytes({"x": np.arange(1000.0)})
+    monkeypatch.setattr(files, "MANY_BYTES", 1000)
+    monkeypatch.setattr(files, "memory_bytes", lambda: 20_000)
+    assert arrays_from_bytes(data)["x"].size == 1000
+    monkeypatch.setattr(files, "memory_bytes", lambda: 10_000)
+    with pytest.raises(ValueError, match="unpacks to 8,128 bytes, more than half of this machine's memory"):
+        arrays_from_bytes(data)
+    monkeypatch.setattr(files, "MANY_BYTES", 2**20)
+    assert arrays_from_bytes(data)["x"].size == 1000
 
 
 def test_loading_takes_little_time(parts, tmp_path):

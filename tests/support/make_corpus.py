@@ -21,10 +21,12 @@ CORPUS = Path(__file__).parents[1] / "corpus"
 BEFORE, AFTER = 41, 40  # steps before saving, and after
 HORIZON, ACTIONS = 6, 2
 FOUR = spaces.Discrete(4)
+GATED = spaces.Discrete(5)  # of which four are met, and one does not allow everything
 NESTED = spaces.Dict([("room", spaces.Discrete(2, start=1)), ("keys", spaces.MultiBinary(1))])
 
 LAYERED, COINS = kl.Prior(), kl.Prior(kl.Beta(2.0, 1.0), kl.Dirichlet(1.0), span=3.0, stationary=True)
 SUPPORT = kl.Prior(transitions=kl.Dirichlet(0.5, [np.ones((5, 2, 5))]), stationary=True)
+NOISE = kl.Prior(kl.UnknownNoise(0.0, 1.0, 0.5, strength=2.0), kl.Dirichlet(0.5), stationary=True)
 KNOWN = kl.Prior(transitions=kl.Known([np.broadcast_to(np.eye(5)[0], (5, 2, 5))]), stationary=True)
 
 # agent, what else a learner is made with, observations, and whether it is saved in the middle of an episode
@@ -45,7 +47,17 @@ CASES: dict[str, tuple[Any, dict[str, Any], spaces.Space[Any], bool]] = {
     "SoftQLearning_model": (kl.SoftQLearning(form="model"), {}, FOUR, False),
     "OptimisticQLearning": (kl.OptimisticQLearning("bernstein", 0.05), {"prior": COINS}, FOUR, False),
     "Random": (kl.Random(), {"discover": False}, NESTED, False),
+    "KLearning_unknown_noise": (kl.KLearning(), {"prior": NOISE}, FOUR, False),
+    "PSRL_unknown_noise": (kl.PSRL(), {"prior": NOISE}, FOUR, True),
+    "KLearning_masks": (kl.KLearning(), {}, GATED, True),
+    "QLearning_masks": (kl.QLearning(0.2), {}, GATED, False),
+    "PSRL_continuing": (kl.PSRL(), {"discount": 0.9, "continuing": True}, FOUR, True),
+    "KLearning_discount": (kl.KLearning(bonus="split"), {"discount": 0.5}, FOUR, False),
+    "KLearning_forget": (kl.KLearning(), {"forget": 0.8}, FOUR, True),
+    "UCBVI_forget": (kl.UCBVI("bernstein", 0.001, episodes=100), {"forget": 0.8, "discount": 0.9}, GATED, False),
+    "PSRL_replan_every": (kl.PSRL(), {"replan_every": 3}, FOUR, True),
 }
+LATER = ("unknown_noise", "masks", "continuing", "discount", "forget", "replan_every")  # than version 1 of the format
 
 
 class Clockwork:
@@ -55,9 +67,13 @@ class Clockwork:
         self.space, self.clock, self.state = space, 0, 0
 
     def observation(self) -> Any:
-        if self.space == FOUR:
+        if self.space != NESTED:
             return self.state
         return {"room": 1 + self.state // 2, "keys": np.array([self.state % 2], np.int8)}
+
+    def mask(self) -> list[int] | None:
+        """What is allowed, where something is not."""
+        return [1, int(self.state != 3)] if self.space == GATED else None
 
     def step(self, action: int) -> tuple[float, bool]:
         """The reward, and whether the episode is over."""
@@ -72,7 +88,7 @@ def follow(learner: kl.Learner, simulator: Clockwork, steps: int) -> list[int]:
     for _ in range(steps):
         if learner.over:
             learner.end_episode()
-        actions.append(learner.act(simulator.observation()))
+        actions.append(learner.act(simulator.observation(), simulator.mask()))
         reward, over = simulator.step(actions[-1])
         learner.observe(reward, simulator.observation(), over)
     return actions
@@ -94,8 +110,10 @@ def main(folder: Path = CORPUS) -> None:
     page = folder / "expected.json"
     expected = json.loads(page.read_text()) if page.exists() else {}
     for name in CASES:
-        learner, simulator = begun(name)
         path = folder / f"learner_v{VERSION}_{name}.npz"
+        if path.exists():
+            continue
+        learner, simulator = begun(name)
         learner.save(path)
         start = {"clock": simulator.clock, "state": simulator.state}
         expected[path.name] = {**start, "actions": follow(learner, simulator, AFTER), "returns": learner.returns}

@@ -124,7 +124,7 @@ def show_table(
     if least > width():
         _show_records(shown, title, caption)
         return
-    table = Table(title=title or None, caption=caption or None)
+    table = Table()
     for name in columns:
         table.add_column(name, justify="right" if all(_is_number(row[name]) for row in shown) else "left")
     for i, row in enumerate(shown):
@@ -133,8 +133,14 @@ def show_table(
         table.add_row(*row.values())
     console = Console(width=width())
     with console.capture() as capture:
+        room = console.measure(table).maximum
+        table.title, table.caption = (text if 0 < len(text) <= room else None for text in (title, caption))
         console.print(table)
+    if len(title) > room:  # which would be broken into a column of words
+        show_paragraph(title, "")
     say(capture.get().rstrip("\n"))
+    if len(caption) > room:
+        show_paragraph(caption, "")
 
 
 def _show_records(rows: Sequence[Mapping[str, str]], title: str, caption: str) -> None:

@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,6 @@ import click
 import numpy as np
 from click.core import ParameterSource
 
-from klearning.arrays import checks
 from klearning.arrays.interrupts import uninterrupted
 from klearning.beliefs.belief import Prior
 from klearning.cli.completing import (
@@ -20,13 +20,15 @@ from klearning.cli.completing import (
     ENVIRONMENT_OPTION,
     agent_options,
     as_json,
-    environment_names,
     prior_options,
 )
 from klearning.cli.display import is_lively, progress, say, show_json, show_table
-from klearning.cli.doors import bring_in, find, find_agent
+from klearning.cli.doors import find_agent
+from klearning.cli.environment import binned, make_environment
 from klearning.cli.options import build, build_prior, parse
+from klearning.cli.task import Stops, task_options
 from klearning.cli.teaching import Command
+from klearning.environments.limit import EPISODES, Limit, limit
 from klearning.storage.codec import prior_data
 
 EXAMPLES = (
@@ -37,6 +39,7 @@ EXAMPLES = (
     "klearning learn simulator.py:Tank -e leak=0.8 --horizon 30 --bins level=10 --episodes 100",
     "klearning learn CartPole-v1 --bins 1,1,6,6 --quantiles -p mass=0.1 --episodes 30",
     "klearning learn FrozenLake-v1 PSRL --seeds 3 --save out/lake_{seed}.npz --episodes 100",
+    "klearning learn CliffWalking-v1 PSRL --discount 0.9 -p sd=20 -p mass=0.01 --steps 2000 --stop-at-return -20",
 )
 LATE = 100  # episodes, at the end, whose mean return is told apart
 SEED = "{seed}"  # in the name of a file
@@ -55,7 +58,11 @@ Callback = Callable[[Any], Any]
 )  # fmt: skip
 @agent_options
 @prior_options
-@click.option("-n", "--episodes", default=1000, show_default=True, help="in all, those before --resume among them")
+@click.option(
+    "-n", "--episodes", type=int,
+    help=f"in all, those before --resume among them; default: {EPISODES}, or no limit with --steps",
+)  # fmt: skip
+@click.option("--steps", type=int, help="of the environment, in all; the episode under way then is played to its end")
 @click.option("-s", "--seed", default=0, show_default=True)
 @click.option(
     "--seeds",
@@ -66,11 +73,15 @@ Callback = Callable[[Any], Any]
     help="cut observed numbers into so many bins: one number, one per dimension (8,4), or by name (arm.angle=8)",
 )  # fmt: skip
 @click.option("--quantiles", is_flag=True, help="bins that random play fills evenly, not equal ones; they need no ends")
-@click.option("--horizon", type=int, help="most steps of an episode; default: the environment's time limit")
+@click.option(
+    "--horizon", type=int,
+    help="most steps of an episode; default: the environment's time limit, or as long as --discount lets it matter",
+)  # fmt: skip
 @click.option(
     "--replan-every", type=int, default=1, show_default=True, metavar="EPISODES",
     help="plan for every so many episodes, where planning takes long; each is learnt from",
 )  # fmt: skip
+@task_options
 @click.option(
     "--save", type=click.Path(path_type=Path, dir_okay=False),
     help="write the learner here, for --resume and kl.load: now and then, at the end and on Ctrl-C",
@@ -93,10 +104,17 @@ def learn(
     env_options: Sequence[str],
     agent_options: Sequence[str],
     prior_options: Sequence[str],
-    episodes: int,
+    episodes: int | None,
+    steps: int | None,
     seed: int,
     horizon: int | None,
     replan_every: int,
+    discount: float,
+    continuing: bool,
+    forget: float,
+    action_masks: bool,
+    stop_when_sure: float | None,
+    stop_at_return: float | None,
     save: Path | None,
     resume: Path | None,
     csv_path: Path | None,
@@ -113,11 +131,14 @@ def learn(
 
     Where no prior is given, 20 episodes of random play suggest one, and it is told. The prior is stationary, because
     the rules of a simulator seldom change with the step; -p stationary=no learns each step apart. With --resume the
-    agent, its prior, horizon, seed and --replan-every are those of the file.
+    agent, its prior, horizon, seed, --replan-every, --discount, --continuing and --forget are those of the file.
     """
     from klearning.environments import learn as training
+    from klearning.environments.horizons import effective_horizon
 
-    checks.whole("episodes", episodes)
+    extent = limit(episodes, steps)
+    task = training.Task(discount, continuing, forget)
+    stops = Stops(stop_when_sure, stop_at_return)
     chosen = build(find_agent(agent), "agent", agent_options)
     typed = None  # no prior: random play suggests one
     if prior_options or hasattr(chosen, "actor"):
@@ -129,19 +150,22 @@ def learn(
     with ExitStack() as stack:
         advance: Callable[[int], None] | None = None
         if len(numbers) > 1:
-            advance = stack.enter_context(progress("episodes", episodes * len(numbers)))
+            advance = stack.enter_context(progress(*told_by(extent, len(numbers))))
         for number in numbers:
             mine = files.of(number)
-            env = binned(make_environment(environment, env_options), bins, quantiles, horizon)
+            ahead = effective_horizon(discount) if horizon is None and 0.0 < discount < 1.0 else horizon
+            env = binned(make_environment(environment, env_options), bins, quantiles, ahead)
             if mine.resume is None or (len(numbers) > 1 and not mine.resume.exists()):
-                prior = suggested(env, number, horizon) if typed is None else typed
+                prior = suggested(env, number, ahead) if typed is None else typed
                 every = given(context, replan_every=replan_every)  # not every actor plans
-                learner: Any = training.actor_for(chosen, env, seed=number, horizon=horizon, prior=prior, **every)
+                learner: Any = training.actor_for(
+                    chosen, env, seed=number, horizon=horizon, prior=prior, task=task, **every
+                )
             else:
-                settings = {"agent": chosen, "prior": typed, "seed": number, "horizon": horizon}
+                settings = {"agent": chosen, "prior": typed, "seed": number, "horizon": horizon, **task._asdict()}
                 learner = resumed(mine.resume, given(context, **settings, replan_every=replan_every))
             learners.append(learner)
-            play(learner, env, episodes, mine, evaluate_every, quiet=as_json, advance=advance)
+            play(learner, env, extent, mine, evaluate_every, action_masks, stops, quiet=as_json, advance=advance)
     if len(numbers) > 1:
         show_several(environment, learners, files, as_json)
     else:
@@ -180,40 +204,64 @@ def several_seeds(context: click.Context, text: str) -> tuple[int, ...]:
     return seed_list(parse(text))
 
 
+def told_by(extent: Limit, learners: int = 1) -> tuple[str, int]:
+    """What progress counts, and up to how many of it."""
+    name = "episodes" if extent.steps == inf else "steps"
+    return name, max(int(getattr(extent, name)), 0) * learners
+
+
+def steps_of(learner: Any) -> int:
+    """Those of its episodes; not every actor counts them."""
+    return int(getattr(learner, "steps", 0))
+
+
 def play(
     learner: Any,
     env: Any,
-    episodes: int,
+    extent: Limit,
     files: Files,
     evaluate_every: int,
+    action_masks: bool,
+    stops: Stops,
     quiet: bool,
     advance: Callable[[int], None] | None,
 ) -> None:
-    """Up to so many episodes in all, watched and saved; ``advance`` is who follows where there are several learners."""
+    """Up to so much in all, watched and saved; ``advance`` is who follows where there are several learners."""
     from klearning.environments import learn as training
 
-    left = max(episodes - learner.episode, 0)
-    if advance is not None and left < episodes:
-        advance(episodes - left)
+    steps = steps_of(learner)
+    rules = stops.of(learner)
+    if advance is not None and learner.episode:
+        advance(learner.episode if extent.steps == inf else steps)
+    left = Limit(extent.episodes - learner.episode, extent.steps - steps)
+    more_episodes, more_steps = (None if number == inf else int(number) for number in left)
     try:
         with watchers(left, files, quiet, advance) as callbacks, saved(learner, files.target) as savers:
-            if left:
-                callbacks = [*callbacks, *savers]
-                training.learn(learner, env, episodes=left, callbacks=callbacks, evaluate_every=evaluate_every)
+            if extent.leaves(learner.episode, steps):
+                training.learn(
+                    learner, env, episodes=more_episodes, steps=more_steps, callbacks=[*callbacks, *rules, *savers],
+                    evaluate_every=evaluate_every, action_masks=action_masks,
+                )  # fmt: skip
             else:
-                say(f"{files.resume} has {learner.episode} episodes already: give --episodes for more", err=True)
+                name, count = ("episodes", learner.episode) if left.episodes <= 0 else ("steps", steps)
+                say(f"{files.resume} has {count} {name} already: give --{name} for more", err=True)
+                return
     except KeyboardInterrupt:
         advice = f"go on with --resume {files.target}" if files.target else "--save FILE would have kept them"
         of = "" if advance is None else f" of seed {learner.seed}"
         say(f"{learner.episode} episodes{of} done: {advice}", err=True)
         raise
+    if rules and extent.leaves(learner.episode, steps_of(learner)):
+        of = "" if advance is None else f"seed {learner.seed}: "
+        say(f"{of}stopped after {learner.episode} episodes; {'; '.join(map(str, rules))}", err=True)
 
 
 def show_one(environment: str, learner: Any, target: Path | None, as_json: bool) -> None:
     whole, late = mean_returns(learner)
     if as_json:
         show_json({
-            "environment": environment, "agent": str(learner.agent), "episodes": learner.episode, "seed": learner.seed,
+            "environment": environment, "agent": str(learner.agent), "episodes": learner.episode,
+            "steps": steps_of(learner), "seed": learner.seed,
             "mean_return": whole, "late_return": late, "saved": None if target is None else str(target),
         })  # fmt: skip
         return
@@ -242,21 +290,29 @@ def show_several(environment: str, learners: Sequence[Any], files: Files, as_jso
     whole, late = (mean_interval(column) for column in columns)
     if as_json:
         show_json({
-            "environment": environment, "agent": str(first.agent), "episodes": first.episode,
+            "environment": environment, "agent": str(first.agent),
             "seeds": [learner.seed for learner in learners],
+            "episodes": [learner.episode for learner in learners],
+            "steps": [steps_of(learner) for learner in learners],
             "mean_return": columns[0].tolist(), "late_return": columns[1].tolist(),
             "mean": {"mean_return": whole._asdict(), "late_return": late._asdict()},
             "saved": [str(files.of(learner.seed).target) for learner in learners] if files.target else None,
         })  # fmt: skip
         return
-    names = ("mean return", f"of the last {LATE}")[: 1 + (first.episode > LATE)]
+    names = ("mean return", f"of the last {LATE}")[: 1 + any(learner.episode > LATE for learner in learners)]
     ranges = [f"{x.low:.4g} to {x.high:.4g}" if np.isfinite(x.low) else "none" for x in (whole, late)[: len(names)]]
     show_table(
-        [{"seed": learner.seed, **dict(zip(names, row.tolist()))} for learner, row in zip(learners, columns.T)],
-        title=f"{first.agent} in {environment}: {first.episode} episodes",
+        [
+            {"seed": learner.seed, "episodes": learner.episode, **dict(zip(names, row.tolist()))}
+            for learner, row in zip(learners, columns.T)
+        ],
+        title=f"{first.agent} in {environment}",
         caption=f"95% intervals of the means, over {count} seeds: {' and '.join(ranges)}" if count >= FEWEST
         else f"an interval of the mean needs {FEWEST} seeds",
-        last={"seed": "mean", **dict(zip(names, (whole.estimate, late.estimate)))},
+        last={
+            "seed": "mean", "episodes": float(np.mean([learner.episode for learner in learners])),
+            **dict(zip(names, (whole.estimate, late.estimate))),
+        },
     )  # fmt: skip
     if files.target is not None:
         say(f"saved: {files.target}")
@@ -341,12 +397,11 @@ def saved(learner: Any, path: Path | None) -> Iterator[list[Callback]]:
 
 
 @contextmanager
-def watchers(
-    episodes: int, files: Files, quiet: bool, advance: Callable[[int], None] | None
-) -> Iterator[list[Callback]]:
+def watchers(left: Limit, files: Files, quiet: bool, advance: Callable[[int], None] | None) -> Iterator[list[Callback]]:
     """Callbacks: the files that were asked for, and whoever follows: a live table, where a terminal can show it."""
     from klearning.environments.callbacks import CSVWriter, LiveView, TensorBoardWriter
 
+    name, most = told_by(left)
     with ExitStack() as stack:
         callbacks: list[Callback] = []
         if files.csv is not None:
@@ -357,74 +412,8 @@ def watchers(
             stack.callback(board.close)
             callbacks.append(board)
         if advance is None and is_lively(sys.stdout) and not quiet:
-            callbacks.append(stack.enter_context(LiveView(episodes=episodes)))
+            callbacks.append(stack.enter_context(LiveView(**{name: most})))
         else:
-            follow = advance or stack.enter_context(progress("episodes", episodes))
-            callbacks.append(lambda report: follow(1))
+            follow = advance or stack.enter_context(progress(name, most))
+            callbacks.append(lambda report: follow(report.steps if name == "steps" else 1))
         yield callbacks
-
-
-def binned(env: Any, bins: Sequence[str], quantiles: bool, horizon: int | None) -> Any:
-    """The environment with the bins that the line asks for, where it asks for any."""
-    from klearning.environments.binned import BINS, Binned
-
-    if not bins and not quantiles:
-        return env
-    counts = bin_counts(bins) if bins else BINS
-    try:
-        return Binned.from_quantiles(env, counts, horizon=horizon) if quantiles else Binned(env, counts)
-    except ValueError as error:
-        hint = " (on the command line: --quantiles)" if "unbounded" in str(error) else ""
-        raise ValueError(f"{error}{hint}") from None
-
-
-def bin_counts(words: Sequence[str]) -> Any:
-    """10, or 8,4 for one per dimension; or by name, arm.angle=8 for a part of a part, 0=8 for the first of a tuple."""
-    if not any("=" in word for word in words):
-        if len(words) > 1:
-            raise ValueError(f"--bins {' --bins '.join(words)}: give one, or names, --bins NAME=N")
-        return parse(words[0])
-    counts: dict[Any, Any] = {}
-    for word in words:
-        path, equals, value = word.partition("=")
-        if not equals:
-            raise ValueError(f"--bins {word} has no name beside others that have: write NAME=N")
-        *above, name = (int(part) if part.isdigit() else part for part in path.split("."))
-        inner = counts
-        for part in above:
-            inner = inner.setdefault(part, {})
-        inner[name] = parse(value)
-    return counts
-
-
-def make_environment(name: str, options: Sequence[str]) -> Any:
-    import gymnasium
-
-    given: dict[str, Any] = {}
-    for option in options:
-        key, equals, value = option.partition("=")
-        if not equals:
-            raise ValueError(f"environment option {option!r} has no value: write NAME=VALUE")
-        given[key] = {"true": True, "false": False}.get(value.lower(), parse(value))
-    try:
-        return own_environment(name, given) if ":" in name else gymnasium.make(name, **given)
-    except gymnasium.error.Error as error:
-        checks.choice("environment", name, environment_names())
-        raise ValueError(f"environment={name!r} cannot be made: {' '.join(str(error).split())}") from None
-    except (TypeError, KeyError, AttributeError, AssertionError) as error:
-        raise ValueError(f"environment={name!r} does not take these options: {error!r}") from None
-
-
-def own_environment(word: str, given: dict[str, Any]) -> Any:
-    """What file.py:Name or module:Name makes, or Gymnasium's own module:Name-v0."""
-    import gymnasium
-
-    place, _, name = word.rpartition(":")
-    bring_in(place)
-    if name in gymnasium.registry:
-        return gymnasium.make(name, **given)
-    maker = find(word)
-    env = maker(**given) if callable(maker) else maker
-    if not isinstance(env, gymnasium.Env):
-        raise ValueError(f"environment={word!r} made a {type(env).__name__}: give a gymnasium.Env, or what makes one")
-    return env

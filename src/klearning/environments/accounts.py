@@ -16,12 +16,12 @@ from klearning.models.tabular import END
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from klearning.environments.learner import Learner
+    from klearning.environments.knowledge import Knowledge
 
 SUBJECTS = ("observation", "action")
 
 
-def table(learner: "Learner", step: int, by: str, draws: int, seed: int) -> "DataFrame":
+def table(learner: "Knowledge", step: int, by: str, draws: int, seed: int) -> "DataFrame":
     """See `Learner.table`."""
     checks.choice("by", by, SUBJECTS)
     if checks.whole("draws", draws, 0) == 1:
@@ -33,7 +33,7 @@ def table(learner: "Learner", step: int, by: str, draws: int, seed: int) -> "Dat
 
 
 def _by_observation(
-    learner: "Learner", points: list[Any], columns: Any, step: int, draws: int, seed: int
+    learner: "Knowledge", points: list[Any], columns: Any, step: int, draws: int, seed: int
 ) -> dict[str, Any]:
     insight = learner.insight
     best = insight.at_step(insight.greedy, step)[:, columns].argmax(axis=0)
@@ -50,7 +50,9 @@ def _by_observation(
     }
 
 
-def _by_action(learner: "Learner", points: list[Any], columns: Any, step: int, draws: int, seed: int) -> dict[str, Any]:
+def _by_action(
+    learner: "Knowledge", points: list[Any], columns: Any, step: int, draws: int, seed: int
+) -> dict[str, Any]:
     insight, A, n = learner.insight, learner.actions.count, len(points)
     p = insight.posterior
     best = insight.at_step(insight.greedy, step)[:, columns].argmax(axis=0)
@@ -166,7 +168,7 @@ def _leads_to(account: ActionAccount, most: int = 3) -> str:
     return ", ".join(f"{name} ({probability:.2g})" for name, probability in parts if probability >= 0.005) or "–"
 
 
-def about(learner: "Learner", observation: Any, step: int) -> Account:
+def about(learner: "Knowledge", observation: Any, step: int) -> Account:
     """See `Learner.about`."""
     insight, s = learner.insight, learner._column(observation)
     p, Q, visits, sd = insight.posterior, insight.action_values(), insight.visits(), insight.reward_sd()
@@ -187,7 +189,7 @@ def about(learner: "Learner", observation: Any, step: int) -> Account:
 
 
 def _successors(
-    learner: "Learner", p: Posterior | None, step: int, a: int, s: int
+    learner: "Knowledge", p: Posterior | None, step: int, a: int, s: int
 ) -> tuple[tuple[Successor, ...], float | None, float | None]:
     """Observations seen to follow (s, a), the chance of the end, and that of all the rest."""
     last = step == learner.horizon - 1

@@ -126,17 +126,18 @@ class LiveView:
 
     Shows the last episode, and the mean over the last hundred: return, steps, what the agent says (K-learning:
     temperature, bound and gap) and the regret, where ``evaluate_every`` lets it be known. ``episodes`` is how many are
-    to come, where that is known: then it shows the time that is left.
+    to come, or ``steps`` of the environment, where that is known: then it shows the time that is left.
     """
 
     WINDOW = 100
 
-    def __init__(self, per_second: float = 4.0, episodes: int | None = None) -> None:
+    def __init__(self, per_second: float = 4.0, episodes: int | None = None, steps: int | None = None) -> None:
         self._screen = Screen()
         self._pause, self._shown = 1.0 / per_second, 0.0
         self._recent: list[dict[str, float]] = []
         self._last: EpisodeReport | None = None
-        self._pace = Pace(episodes)
+        self._counts_steps = steps is not None
+        self._pace = Pace(steps if self._counts_steps else episodes)
 
     def __enter__(self) -> "LiveView":
         self._screen.open()
@@ -149,7 +150,7 @@ class LiveView:
 
     def __call__(self, report: EpisodeReport) -> None:
         self._last = report
-        self._pace.advance()
+        self._pace.advance(report.steps if self._counts_steps else 1)
         self._recent = [*self._recent[1 - self.WINDOW :], report.numbers()]
         now = time.monotonic()
         if now - self._shown > self._pause:
@@ -161,9 +162,12 @@ class LiveView:
         from rich.table import Table
 
         episode = 0 if self._last is None else self._last.episode
-        left = 0 if self._pace.total is None else self._pace.total - self._pace.done
-        of = f" of {episode + left:,}" if self._pace.total is not None else ""
-        table = Table(title=", ".join([f"episode {episode:,}{of}", *self._pace.words()]))
+        title = f"episode {episode:,}"
+        if self._counts_steps:
+            title += f", step {self._pace.done:,} of {self._pace.total:,}"
+        elif self._pace.total is not None:
+            title += f" of {episode + self._pace.total - self._pace.done:,}"
+        table = Table(title=", ".join([title, *self._pace.words()]))
         for heading in ("", "last episode", f"mean of {len(self._recent)}"):
             table.add_column(heading, justify="right" if heading else "left")
         names = list(dict.fromkeys(name for row in self._recent for name in row))

@@ -31,18 +31,12 @@ def tail(discount: float, horizon: int) -> float:
 
 
 def compare_with_limit(env: Any, horizon: int, discounts: bool, continuing: bool) -> None:
-    """Say where an environment ends its episodes at another step than plans reckon with."""
+    """Say where plans reckon with steps that an environment's time limit never lets come."""
     limit = time_limit(env)
-    if limit is None or limit == horizon or discounts or continuing:
-        return
-    if limit < horizon:
-        text = (
+    if limit is not None and limit < horizon and not discounts and not continuing:
+        warnings.warn(
             f"horizon={horizon}, but the environment's time limit is {limit}: plans reckon with steps that never come; "
-            f"give horizon={limit}, or leave it out"
+            f"give horizon={limit}, or leave it out",
+            TaskWarning,
+            stacklevel=3,
         )
-    else:
-        text = (
-            f"horizon={horizon} cuts the episodes of an environment whose time limit is {limit}: leave it out, "
-            "or give continuing=True to go on from where a plan ends"
-        )
-    warnings.warn(text, TaskWarning, stacklevel=3)

@@ -16,13 +16,13 @@ from klearning.beliefs.value_draws import Spread, value_spread
 from klearning.models.sweeps import all_action_values, policy_sweep
 
 if TYPE_CHECKING:
-    from klearning.environments.learner import Learner
+    from klearning.environments.knowledge import Knowledge
 
 
 class Insight:
     """Of a learner between two episodes. Arrays have axes (action, state), states as in the agent's memory."""
 
-    def __init__(self, learner: "Learner") -> None:
+    def __init__(self, learner: "Knowledge") -> None:
         self._learner = learner
 
     @property

@@ -12,6 +12,7 @@ from klearning.environments.actor import Actor, tabulated
 from klearning.environments.callbacks import Callback, EpisodeReport, guarded
 from klearning.environments.horizons import compare_with_limit
 from klearning.environments.learner import Learner
+from klearning.environments.limit import Limit, limit
 from klearning.environments.numbering import Numbering
 from klearning.environments.vector import Environment, play_side_by_side, single_horizon, single_spaces
 from klearning.models.mdp import MDP, optimal_value
@@ -50,7 +51,8 @@ def learn(
     agent: Agent | Actor,
     env: Environment,
     *,
-    episodes: int = 1000,
+    episodes: int | None = None,
+    steps: int | None = None,
     seed: int | None = None,
     horizon: int | None = None,
     prior: Prior | None = None,
@@ -65,12 +67,16 @@ def learn(
 ) -> Any:
     """Let an agent learn in an environment; returns the `Learner`, with ``returns`` and ``predict``.
 
+    No episode begins after so many ``episodes`` (1000 where neither is given), nor once so many ``steps`` of the
+    environment were played: the one under way is played to its end, so that every episode is whole.
+
     ``env`` may be a vector of environments, `gymnasium.make_vec` or `SyncVectorEnv`: their episodes run side by side,
     each with the plan that it began with, and are learnt from one by one, as they end.
 
     ``horizon`` is the most steps of an episode, by default that of the environment's time limit, or as long as a
     ``discount`` lets it matter; ``prior``, ``discover``, ``replan_every``, ``discount``, ``continuing`` and ``forget``
-    are those of `Learner`. Give a learner in place of the agent to go on with it: ``episodes`` more.
+    are those of `Learner`. Give a learner in place of the agent to go on with it: so many
+    more.
 
     Actions that ``info["action_mask"]`` of the environment does not allow are never taken (``action_masks=False``: it
     is not looked at). A ``continuing`` task is reset only where the environment says that it has ended: an episode is
@@ -86,7 +92,7 @@ def learn(
     failure of one is a warning. Where the environment tells its transitions, every ``evaluate_every`` episodes the
     policy is evaluated exactly for them.
     """
-    count, every = checks.whole("episodes", episodes), checks.whole("evaluate_every", evaluate_every, 0)
+    extent, every = limit(episodes, steps), checks.whole("evaluate_every", evaluate_every, 0)
     task = Task(discount, continuing, forget)
     actor = actor_for(
         agent, env, seed=seed, horizon=horizon, prior=prior, discover=discover, replan_every=replan_every, task=task
@@ -98,9 +104,9 @@ def learn(
     watchers = [guarded(callback) for callback in callbacks]
     try:  # around a call: Python 3.12 and 3.13 let an interrupt at the end of a loop's body pass the loop's own handler
         if isinstance(env, VectorEnv):
-            play_side_by_side(actor, env, count, root, watchers, action_masks)
+            play_side_by_side(actor, env, extent, root, watchers, action_masks)
         else:
-            _play_episodes(actor, env, count, root, model, every, watchers, action_masks)
+            _play_episodes(actor, env, extent, root, model, every, watchers, action_masks)
     except BaseException as error:
         actor.abandon_episode()  # where it has ended, nothing is left to abandon
         if isinstance(error, KeyboardInterrupt):
@@ -112,7 +118,7 @@ def learn(
 def _play_episodes(
     actor: Actor,
     env: gymnasium.Env[Any, Any],
-    count: int,
+    extent: Limit,
     seed: int,
     model: Exact | None,
     every: int,
@@ -121,10 +127,12 @@ def _play_episodes(
 ) -> None:
     """Episode by episode, until all are played or a watcher answers no."""
     here: Moment | None = None
-    for _ in range(count):
+    first, played = actor.episode, 0
+    while extent.leaves(actor.episode - first, played):
         due = every > 0 and actor.episode % every == 0
         here, value = _play(actor, env, seed, model if due else None, here, masks)
         steps, terminated = actor.step, here.terminated
+        played += steps
         if here.terminated or here.truncated or not getattr(actor, "continuing", False):
             here = None
         actor.end_episode()
@@ -211,15 +219,15 @@ def _play(
     value = None
     if here is None:
         here = Moment(*env.reset(seed=whole_number(seed, "environment", number=actor.episode)))
+    observation, info, terminated, truncated = here
     while not actor.over:
-        mask = here.info.get("action_mask") if masks and isinstance(here.info, dict) else None
-        action = actor.act(here.observation) if mask is None else actor.act(here.observation, action_mask=mask)
+        mask = info.get("action_mask") if masks and isinstance(info, dict) else None
+        action = actor.act(observation) if mask is None else actor.act(observation, action_mask=mask)
         if model is not None and value is None:
             value = model.mdp.value(tabulated(actor, model.mdp, model.observations))
         observation, reward, terminated, truncated, info = env.step(action)
         actor.observe(reward, observation, terminated, truncated)  # type: ignore[arg-type]
-        here = Moment(observation, info, bool(terminated), bool(truncated))
-    return here, value
+    return Moment(observation, info, bool(terminated), bool(truncated)), value
 
 
 def _model(actor: Actor, env: Any) -> Exact:

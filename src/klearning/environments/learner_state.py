@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from klearning.arrays import checks
 from klearning.arrays.tree_checks import restored
 from klearning.arrays.trees import leaf_names, take_apart
 from klearning.arrays.types import Arrays
@@ -80,6 +81,7 @@ def settings_of(learner: Learner, beside: Arrays) -> dict[str, Any]:
         "prior": prior_data(learner.prior, beside),
         **{name: getattr(learner, name) for name in TASK},
         "episode": learner.episode,
+        "steps": learner.steps,
         "step": learner.step,
         "over": bool(learner.over),
         "waiting": learner._waiting,
@@ -120,6 +122,7 @@ def restore(learner: Learner, settings: dict[str, Any], arrays: Arrays) -> None:
     learner.memory = restored(fresh, arrays)
     check_belief(learner)
     learner.episode, learner.step, learner.over = settings["episode"], l, settings["over"]
+    learner.steps = checks.whole("steps", settings.get("steps", 0), 0)  # files of before did not count them
     learner._waiting, learner.said = settings["waiting"], arrays["said"]
     learner.returns, learner._uniforms = arrays["returns"].tolist(), arrays["uniforms"].tolist()
     learner._states[: l + 1], learner._chosen[: l + 1] = arrays["states"], arrays["chosen"]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from klearning.arrays.types import Flags, Floats, Ints
+from klearning.trials.task import draw_action
 
 
 class TaskWarning(UserWarning):
@@ -26,6 +27,10 @@ class Masks:
         self.known: dict[int, Flags] = {}  # what planning reckons with
         self.news: dict[int, Flags] = {}  # of the episode under way
         self._told = False  # that masks change
+
+    def __bool__(self) -> bool:
+        """Whether any was told."""
+        return bool(self.known or self.news)
 
     def read(self, mask: Any, observation: Any) -> Flags:
         """A mask as a simulator gives it: a number or a boolean per action."""
@@ -103,6 +108,11 @@ def restricted(policy: Floats, allowed: Flags) -> Floats:
     kept = np.where(flags, policy, 0.0)
     total = kept.sum(axis=0)
     return np.where(total > 0.0, kept / np.where(total > 0.0, total, 1.0), flags / allowed.sum())
+
+
+def draw_allowed(policy: Floats, column: int, allowed: Flags, u: float) -> int:
+    """The action that a uniform u falls on in a column of a policy, among those that are allowed."""
+    return draw_action(restricted(policy[:, column], allowed).reshape(-1, 1), 0, u)
 
 
 def forbidden_in(masks: Iterable[tuple[int, Flags]]) -> tuple[Ints, Flags]:

@@ -15,13 +15,13 @@ from klearning.storage.files import arrays_to_bytes, write_whole
 from klearning.version import __version__
 
 if TYPE_CHECKING:
-    from klearning.environments.learner import Learner
+    from klearning.environments.knowledge import Knowledge
 
 FORMAT = "klearning policy"
 VERSION = 1
 
 
-def export(learner: "Learner", path: str | Path) -> None:
+def export(learner: "Knowledge", path: str | Path) -> None:
     """See `Learner.export`."""
     path = Path(path)
     forms = {".npz": _as_npz, ".json": _as_json}

@@ -79,6 +79,9 @@ class StopWhenSure:
         self._in_a_row = self._in_a_row + 1 if self.certificate.loss <= self.loss else 0
         return self._in_a_row < self.times
 
+    def __str__(self) -> str:
+        return repr(self) if self.certificate is None else str(self.certificate)
+
     def __repr__(self) -> str:
         return f"StopWhenSure(loss={self.loss:g}, every={self.every}, times={self.times})"
 
@@ -93,6 +96,10 @@ class StopAtReturn:
     def __call__(self, report: EpisodeReport) -> bool:
         self.recent.append(report.collected)
         return len(self.recent) < (self.recent.maxlen or 0) or float(np.mean(self.recent)) < self.target
+
+    def __str__(self) -> str:
+        mean = f"{np.mean(self.recent):.4g}" if self.recent else "–"
+        return f"the last {len(self.recent)} episodes returned {mean} on average, and {self.target:g} is asked for"
 
     def __repr__(self) -> str:
         return f"StopAtReturn(target={self.target:g}, episodes={self.recent.maxlen})"

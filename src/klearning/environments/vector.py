@@ -19,6 +19,7 @@ from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.types import Flags
 from klearning.environments.callbacks import EpisodeReport
 from klearning.environments.learner import Learner
+from klearning.environments.limit import Limit
 from klearning.models.tabular import read_horizon
 from klearning.trials.streams import whole_number
 
@@ -47,14 +48,14 @@ def single_horizon(env: Environment, horizon: int | None) -> int:
     return read_horizon(env, getattr(spec, "max_episode_steps", None))
 
 
-def play_side_by_side(actor: Any, envs: Envs, count: int, seed: int, watchers: Watchers, masks: bool = True) -> None:
-    """Begin ``count`` episodes and end them all; what is under way when a watcher or an error stops it is given up."""
+def play_side_by_side(actor: Any, envs: Envs, extent: Limit, seed: int, watchers: Watchers, masks: bool = True) -> None:
+    """Begin what the extent leaves, and end it; where a watcher or an error stops it, what is under way is given up."""
     if not isinstance(actor, Learner):
         raise ValueError(
             f"env={envs!r} is a vector of {envs.num_envs} environments, and {actor!r} plays one at a time: "
             "give one, gymnasium.make(…)"
         )
-    lanes = Lanes(actor, envs, count, seed, masks)
+    lanes = Lanes(actor, envs, extent, seed, masks)
     try:
         lanes.play(watchers)
     finally:
@@ -67,9 +68,9 @@ def play_side_by_side(actor: Any, envs: Envs, count: int, seed: int, watchers: W
 class Lanes:
     """A learner's episodes in a vector of environments, at most one in each."""
 
-    def __init__(self, learner: Learner, envs: Envs, count: int, seed: int, masks: bool) -> None:
-        self.learner, self.envs, self.count, self.seed, self.masks = learner, envs, count, seed, masks
-        self.begun = 0
+    def __init__(self, learner: Learner, envs: Envs, extent: Limit, seed: int, masks: bool) -> None:
+        self.learner, self.envs, self.extent, self.seed, self.masks = learner, envs, extent, seed, masks
+        self.begun, self.steps = 0, 0  # of all lanes; idle ones do not count
         self.earlier = learner.episode  # episodes that were before
         self.episodes: list[Learner | None] = [None] * envs.num_envs
         mode = envs.metadata.get("autoreset_mode", NEXT_STEP)
@@ -81,7 +82,7 @@ class Lanes:
         resetting = ~fresh  # where it will be after the next step
         observations, infos = self.envs.reset(seed=self._seeds(fresh))
         points, masks = self._split(observations), self._masks(infos)
-        while self.begun < self.count or any(episode is not None for episode in self.episodes):
+        while self._more or any(episode is not None for episode in self.episodes):
             actions = [self._action(i, point, fresh[i], masks[i]) for i, point in enumerate(points)]
             observations, rewards, terminated, truncated, infos = self.envs.step(self._join(actions))
             points, masks = self._split(observations), self._masks(infos)
@@ -89,6 +90,7 @@ class Lanes:
             last = infos["final_obs"] if self.mode == SAME_STEP and ended.any() else points
             for i, episode in enumerate(self.episodes):
                 if episode is not None:
+                    self.steps += 1
                     seen = last[i] if ended[i] else points[i]
                     episode.observe(float(rewards[i]), seen, bool(terminated[i]), bool(truncated[i]))
             over = np.array([episode is not None and episode.over for episode in self.episodes])
@@ -106,12 +108,17 @@ class Lanes:
             if self.learner.continuing:
                 fresh = fresh | (over & ~ended)  # the next window begins where this one ended
 
+    @property
+    def _more(self) -> bool:
+        """Whether another episode may begin."""
+        return self.extent.leaves(self.begun, self.steps)
+
     def _action(self, i: int, point: Any, fresh: bool, mask: Any) -> Any:
         """What to do in environment i, where an episode may begin."""
         episode = self.episodes[i]
         if episode is not None:
             return episode.act(point, action_mask=mask)
-        if not fresh or self.begun == self.count:
+        if not fresh or not self._more:
             return self.learner.actions.point(0 if mask is None else int(np.argmax(mask)))  # of no consequence
         with uninterrupted:
             action = self.learner.act(point, action_mask=mask)

@@ -157,7 +157,7 @@ def planning(summary: StoreSummary) -> Exhibit | None:
     ]
     reference = Series("one sweep", 0, 1, plain(depths), plain(one))
     chart = Chart("planning", "depth L", "backups an episode", series, [reference], x_log=True, y_log=True)
-    last = "; ".join(f"{label} {counts[-1]:.1f}" for label, counts in sweeps.items())
+    last = "; ".join(f"{counts[-1]:.1f} ({label})" for label, counts in sweeps.items())
     rows = [[label, *(f"{s:.2f}" for s in counts)] for label, counts in sweeps.items()]
     return Exhibit(
         chart, "What planning costs", f"Sweeps through all states an episode at depth {depths[-1]}: {last}.",

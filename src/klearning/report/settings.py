@@ -9,6 +9,7 @@ from klearning.experiments.summaries import RunSummary
 from klearning.figures.markup import Html, element, folded, paragraph
 from klearning.papers import command_of
 from klearning.report.labels import prior_label, protocol_label
+from klearning.report.proofs import bound_label
 
 MOST_TABLES = 6  # of a sweep file that are printed
 
@@ -24,6 +25,8 @@ def behind(runs: Sequence[RunSummary]) -> Html:
         "seeds": seeds_label([spec.seed for spec in specs]),
         "runs": f"{len(runs):,}",
     }
+    if bound := bound_label(specs):
+        facts["the plans' bound"] = bound
     if spec.evaluate_every > 1:
         facts["policies evaluated"] = f"every {spec.evaluate_every} episodes"
     listed = element("dl", *(part for key, value in facts.items() for part in (_term(key), element("dd", value))))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 PATIENCE = 3600.0  # seconds after which a write of another machine is taken for abandoned
 UNFINISHED = re.compile(r"\..*\.(?P<machine>[0-9a-f]{8})\.(?P<process>\d+)\.[0-9a-f]{8}")
-MOST_BYTES = 4 * 2**30  # that an archive may unpack to
+MANY_BYTES = 4 * 2**30  # that an archive may unpack to on any machine
 FEW_BYTES = 64 * 2**20  # that nobody minds, however well they are packed
 MOST_RATIO = 250  # beyond: zeros, packed as `arrays_to_bytes` does, are 229 : 1
 UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, AttributeError, NotImplementedError, RuntimeError)
@@ -62,10 +62,20 @@ def members(data: bytes) -> dict[str, bytes]:
 def _check_size(entries: list[zipfile.ZipInfo], size: int) -> None:
     """Before anything is unpacked."""
     total = sum(entry.file_size for entry in entries)
-    if total > MOST_BYTES or total > max(FEW_BYTES, MOST_RATIO * size):
+    if total > max(FEW_BYTES, MOST_RATIO * size):
         raise ValueError(f"its {size:,} bytes say that they unpack to {total:,}")
+    if total > max(MANY_BYTES, memory_bytes() // 2):  # for a while there are two of each array
+        raise ValueError(f"it unpacks to {total:,} bytes, more than half of this machine's memory: use a larger one")
     if len({entry.filename for entry in entries}) < len(entries):
         raise ValueError("it holds two things of one name")
+
+
+def memory_bytes() -> int:
+    """Of this machine; 0 where it does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 0
 
 
 def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:

@@ -10,7 +10,7 @@ from klearning.arrays.tree_checks import restored
 from klearning.arrays.trees import leaf_names, take_apart
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief, Prior
-from klearning.beliefs.posterior import Episode
+from klearning.beliefs.posterior import Episode, Posterior
 from klearning.beliefs.rewards import Beta
 from klearning.beliefs.transitions import Dirichlet
 from klearning.models.mdp import MDP
@@ -24,6 +24,10 @@ from klearning.worlds.random_mdp import random_mdp
 from klearning.worlds.river_swim import river_swim
 
 ROUNDING = 1e-9
+CLOSE = 0.01  # of probabilities and values, where a temperature was searched for from two sides
+STALE = "is of what it believed before: make anew in `refreshed` what it keeps"
+FEWEST = 10  # episodes after which it is no coincidence if every plan followed from the posterior
+FADED = 0.01  # of all counts, so that a bonus that did not follow shows
 
 
 def _ends_early() -> MDP:
@@ -66,7 +70,9 @@ def check_agent(agent: Agent, episodes: int = 30) -> None:
     memory can be taken apart, as it is for a file, and put together again.
 
     Where it has `plan`, so that it can learn step by step: `advance` is plan, play and update; what it exploits is such
-    a table too; an episode that was cut short can be learnt from; it hears of where episodes begin.
+    a table too; an episode that was cut short can be learnt from; it hears of where episodes begin; a discount stays in
+    what it believes. With `forbid`, what is not allowed is not planned with, where it has a posterior; with `forget`,
+    what it has seen counts less; and if its plans followed from its posterior alone, they still do.
     """
     check_methods(agent)
     learns = callable(getattr(agent, "plan", None))
@@ -84,6 +90,8 @@ def check_agent(agent: Agent, episodes: int = 30) -> None:
                 _check_policy(agent, world, prior, episodes, expect)
                 if learns:
                     _check_steps(agent, world, prior, episodes, expect)
+                    if prior.stationary:
+                        _check_task(agent, world, prior, max(episodes, FEWEST), expect)
                 _check_runs(agent, world, prior, episodes, expect)
             except BrokenContract:
                 raise
@@ -151,6 +159,80 @@ def _check_steps(agent: Agent, world: MDP, prior: Prior, episodes: int, expect: 
     diagnostics = np.zeros(len(agent.diagnostics))
     memory = agent.plan(memory, Streams(task.reward_stream, task.row_stream), episodes + 1, diagnostics)
     _check_table("policy after an episode that was cut short", memory.policy, world, expect)
+
+
+def _check_task(agent: Agent, world: MDP, prior: Prior, episodes: int, expect: Expect) -> None:
+    """What a `Learner` may ask for besides: a discount, actions that are not allowed, counts that fade."""
+    start = Belief.empty(prior, world.widths, world.actions, world.initial, world.end, discount=0.9)
+    memory = agent.begin(start)
+    posterior = _posterior(agent, memory)
+    expect(posterior is None or posterior.discount == start.discount, "the discount of its belief is lost")
+    if hasattr(agent, "forbid"):
+        memory = _check_forbid(agent, memory, start, world, expect)
+    task, follows = Trial(agent, world, prior, 0, episodes).task, True
+    for t in range(episodes):
+        memory = Agent.advance(agent, memory, task, t, 1)
+        follow, memory = _plans_by_belief(agent, memory, start, t)
+        follows = follows and follow
+    _check_planned(agent, memory, world, "with a discount", expect)
+    if hasattr(agent, "forget"):
+        posterior = _posterior(agent, memory)
+        fewer = None if posterior is None else FADED * posterior.visits
+        memory = agent.forget(memory, FADED)
+        posterior = _posterior(agent, memory)
+        if posterior is not None and fewer is not None:
+            expect(bool(np.allclose(posterior.visits, fewer)), "`forget` leaves its posterior's visits as they were")
+        follow, memory = _plans_by_belief(agent, memory, start, episodes + 1)
+        _check_planned(agent, memory, world, "after `forget`", expect)
+        expect(follow or not follows, f"its plan after `forget` {STALE}")
+
+
+def _check_forbid(agent: Agent, memory: Any, start: Belief, world: MDP, expect: Expect) -> Any:
+    """An action that was never tried is not allowed in a state, and then it is."""
+    states, ban = np.array([1]), np.arange(world.actions)[:, None] == 0
+    untried = getattr(_posterior(agent, memory), "visits", np.zeros(0)).copy()
+    _, memory = _plans_by_belief(agent, memory, start, 0)
+    follows, memory = _plans_by_belief(agent, memory, start, 0)
+    for name, forbidden in (("forbid", ban), ("forbid`, allowed again, `", ban & False)):
+        memory = agent.forbid(memory, states, forbidden)
+        follow, memory = _plans_by_belief(agent, memory, start, 0)
+        _check_planned(agent, memory, world, f"after `{name}`", expect)
+        expect(follow or not follows, f"its plan after `{name}` {STALE}")
+        if _posterior(agent, memory) is not None:
+            for kind, table in {"policy": memory.policy, "exploit": agent.exploit(memory)}.items():
+                taken = (table[:, 1 + np.array(world.layers[:-1])] * forbidden).sum()
+                expect(taken <= ROUNDING, f"{kind} after `{name}` takes what is not allowed")
+    visits = getattr(_posterior(agent, memory), "visits", untried)
+    expect(same(visits, untried), "`forbid` does not allow again what it has forbidden")
+    return memory
+
+
+def _posterior(agent: Agent, memory: Any) -> Posterior | None:
+    """What it believes, also of an agent that is no child of ours."""
+    posterior: Posterior | None = getattr(memory, "posterior", None)
+    return agent.posterior(memory) if hasattr(agent, "posterior") else posterior
+
+
+def _plans_by_belief(agent: Agent, memory: Any, start: Belief, t: int) -> tuple[bool, Any]:
+    """Plan; and whether an agent that begins with what this one believes plans the same."""
+
+    def planned(memory: Any) -> Any:
+        streams = Streams(np.random.default_rng(t), np.random.default_rng(t + 1))
+        return agent.plan(memory, streams, t, np.zeros(len(agent.diagnostics)))
+
+    posterior = _posterior(agent, memory)
+    if posterior is None:
+        return False, planned(memory)
+    anew = planned(agent.begin(start.after(posterior)))
+    memory = planned(memory)
+    same_policy = np.allclose(anew.policy, memory.policy, atol=CLOSE)
+    return bool(same_policy and np.allclose(agent.values(anew), agent.values(memory), rtol=CLOSE)), memory
+
+
+def _check_planned(agent: Agent, memory: Any, world: MDP, when: str, expect: Expect) -> None:
+    _check_table(f"policy {when}", memory.policy, world, expect)
+    _check_table(f"exploit {when}", agent.exploit(memory), world, expect)
+    expect(bool(np.isfinite(agent.values(memory)).all()), f"values {when} are not finite")
 
 
 def _check_runs(agent: Agent, world: MDP, prior: Prior, episodes: int, expect: Expect) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from klearning.arrays.compiled import kernel
 from klearning.arrays.rows import Rows
-from klearning.arrays.types import Flags, Floats
+from klearning.arrays.types import Flags, Floats, Ints
 from klearning.beliefs.posterior import Episode
 from klearning.models.sweeps import Model, policy_sweep
 
@@ -76,12 +76,20 @@ def play(task: Task, policy: Floats, t: int) -> None:
         episode.states[l], episode.actions[l], episode.rewards[l] = s, a, r
         log.visits[a, s] += 1.0
         total += r
-        if a == world.goal_action and (s == world.goal_state or s - model.layers[l] == world.goal_place):
-            hit = True
+        hit = hit or (s == world.goal_state and a == world.goal_action)
         if l + 2 < model.layers.size:
             s = next_state(model.rows, a, s, nature)
     log.returns[t] = total
-    log.hits[t] = hit
+    log.hits[t] = hit or (world.goal_place >= 0 and passed(episode, model.layers, world.goal_place, world.goal_action))
+
+
+@kernel
+def passed(episode: Episode, layers: Ints, place: int, action: int) -> bool:
+    """Whether an action was taken in this place, counted from the first state of a layer, at any step."""
+    for l in range(episode.actions.size):
+        if episode.actions[l] == action and episode.states[l] - layers[l] == place:
+            return True
+    return False
 
 
 @kernel(inline=True)

@@ -115,8 +115,13 @@ def tune_textbook(problem: Problem, seeds: int = 3) -> list[tuple[float, textboo
     return textbook.tune(outcomes, mdp, wanted, problem.most, problem.every, seeds)
 
 
-def episodes_needed(problem: Problem, agent: Agent, seed: int = 0, most: int | None = None) -> Outcome:
-    """Let an agent learn until what it would deploy is worth 95% of the optimum."""
+def episodes_needed(
+    problem: Problem, agent: Agent, seed: int = 0, most: int | None = None, action_masks: bool = False
+) -> Outcome:
+    """Let an agent learn until what it would deploy is worth 95% of the optimum.
+
+    Masks are not looked at unless asked for, because textbook Q-learning, which is compared with, has none.
+    """
     env, mdp = problem.make(), problem.model()
     best = optimal_value(mdp)
     wanted = wanted_value(problem, best)
@@ -126,7 +131,7 @@ def episodes_needed(problem: Problem, agent: Agent, seed: int = 0, most: int | N
     value = -np.inf
     while learner.episode < most:
         count = min(problem.every, most - learner.episode)
-        learn(learner, env, episodes=count, seed=seed, action_masks=False)  # textbook Q-learning has none
+        learn(learner, env, episodes=count, seed=seed, action_masks=action_masks)
         value = deployed_value(learner, mdp)
         if value >= wanted:
             return Outcome(learner.episode, value, best)

@@ -1,0 +1,75 @@
+"""The environment that a line names, with its options, in bins where the line asks for them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from klearning.arrays import checks
+from klearning.cli.completing import environment_names
+from klearning.cli.doors import bring_in, find
+from klearning.cli.options import parse
+
+
+def binned(env: Any, bins: Sequence[str], quantiles: bool, horizon: int | None) -> Any:
+    """The environment with the bins that the line asks for, where it asks for any."""
+    from klearning.environments.binned import BINS, Binned
+
+    if not bins and not quantiles:
+        return env
+    counts = bin_counts(bins) if bins else BINS
+    try:
+        return Binned.from_quantiles(env, counts, horizon=horizon) if quantiles else Binned(env, counts)
+    except ValueError as error:
+        hint = " (on the command line: --quantiles)" if "unbounded" in str(error) else ""
+        raise ValueError(f"{error}{hint}") from None
+
+
+def bin_counts(words: Sequence[str]) -> Any:
+    """10, or 8,4 for one per dimension; or by name, arm.angle=8 for a part of a part, 0=8 for the first of a tuple."""
+    if not any("=" in word for word in words):
+        if len(words) > 1:
+            raise ValueError(f"--bins {' --bins '.join(words)}: give one, or names, --bins NAME=N")
+        return parse(words[0])
+    counts: dict[Any, Any] = {}
+    for word in words:
+        path, equals, value = word.partition("=")
+        if not equals:
+            raise ValueError(f"--bins {word} has no name beside others that have: write NAME=N")
+        *above, name = (int(part) if part.isdigit() else part for part in path.split("."))
+        inner = counts
+        for part in above:
+            inner = inner.setdefault(part, {})
+        inner[name] = parse(value)
+    return counts
+
+
+def make_environment(name: str, options: Sequence[str]) -> Any:
+    import gymnasium
+
+    given: dict[str, Any] = {}
+    for option in options:
+        key, equals, value = option.partition("=")
+        if not equals:
+            raise ValueError(f"environment option {option!r} has no value: write NAME=VALUE")
+        given[key] = {"true": True, "false": False}.get(value.lower(), parse(value))
+    try:
+        return own_environment(name, given) if ":" in name else gymnasium.make(name, **given)
+    except gymnasium.error.Error as error:
+        checks.choice("environment", name, environment_names())
+        raise ValueError(f"environment={name!r} cannot be made: {' '.join(str(error).split())}") from None
+    except (TypeError, KeyError, AttributeError, AssertionError) as error:
+        raise ValueError(f"environment={name!r} does not take these options: {error!r}") from None
+
+
+def own_environment(word: str, given: dict[str, Any]) -> Any:
+    """What file.py:Name or module:Name makes, or Gymnasium's own module:Name-v0."""
+    import gymnasium
+
+    place, _, name = word.rpartition(":")
+    bring_in(place)
+    if name in gymnasium.registry:
+        return gymnasium.make(name, **given)
+    maker = find(word)
+    env = maker(**given) if callable(maker) else maker
+    if not isinstance(env, gymnasium.Env):
+        raise ValueError(f"environment={word!r} made a {type(env).__name__}: give a gymnasium.Env, or what makes one")
+    return env
