@@ -106,6 +106,13 @@ def test_uncertainty_is_the_spread_over_worlds_drawn_from_the_belief(prior):
     assert one == same != other
 
 
+def test_uncertainty_is_discounted():
+    """One state for two steps, its reward N(0, 1): V = (1 + γ)·μ. 7% is 4.4 standard errors: 1e-5 by chance."""
+    prior = kl.Prior(kl.Gaussian(0.0, 1.0, 0.5), kl.Known([np.ones((1, 1, 1))]), stationary=True)
+    p = kl.Belief.empty(prior, [1, 1], 1, [1.0], discount=0.25).posterior()
+    np.testing.assert_allclose(value_spread(p, np.ones((1, 2)), slice(0, 2), 2000, 0).values, [1.25, 1.0], rtol=0.07)
+
+
 @pytest.mark.parametrize("prior", [PRIOR, LAYERED], ids=["stationary", "layered"])
 def test_what_is_believed_of_an_observation(prior):
     learner = learnt(prior=prior, episodes=20)

@@ -33,7 +33,8 @@ def test_uniforms_of_successive_places():
     """Kolmogorov–Smirnov of either word, correlations of the two and of neighbours: 1e-4 by chance each."""
     rng = np.random.default_rng(0)
     key = [np.uint64(half_key(rng)) for _ in range(2)]
-    x = np.array([[one_to_two(np.uint64(w)) - 1.0 for w in threefry(*key, np.uint64(i), np.uint64(3))] for i in range(4000)])
+    words = [map(np.uint64, threefry(*key, np.uint64(i), np.uint64(3))) for i in range(4000)]
+    x = np.array([[one_to_two(w) - 1.0 for w in pair] for pair in words])
     for column in x.T:
         assert stats.kstest(column, "uniform").pvalue > 1e-4
         assert stats.pearsonr(column[1:], column[:-1]).pvalue > 1e-4
