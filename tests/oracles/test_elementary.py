@@ -1,11 +1,11 @@
-"""exp and log1p in plain arithmetic, against the library's, to a few units in the last place."""
+"""exp, log1p and log in plain arithmetic, against the library's, to a few units in the last place."""
 
 import math
 
 import numpy as np
 import pytest
 
-from klearning.arrays.elementary import exp_negative, log1p_unit
+from klearning.arrays.elementary import exp_negative, log1p_unit, log_unit
 
 ULPS = 3
 
@@ -56,3 +56,12 @@ def test_log1p_unit_at_its_edges():
     assert log1p_unit(0.0) == 0.0
     edges = [*around([math.sqrt(2) - 1]), 1.0, math.nextafter(1.0, 0.0), 5e-324, 2.3e-308]
     assert max(ulps(log1p_unit(x), math.log1p(x)) for x in edges) <= ULPS
+
+
+def test_log_unit_on_its_range():
+    """Relatively where log x is large, absolutely next to 1."""
+    halves = around([2.0**-k for k in range(1, 1000)])
+    grid = [np.linspace(0.0, 1.0, 8001)[1:], np.logspace(-307, 0, 4000), 1.0 - np.logspace(-16, -1, 2000), halves]
+    for x in np.concatenate(grid):
+        assert abs(log_unit(x) - math.log(x)) <= 3e-16 * max(1.0, -math.log(x)), x
+    assert log_unit(1.0) == 0.0

@@ -7,7 +7,7 @@ import pytest
 from gymnasium import spaces
 
 import klearning as kl
-from klearning.arrays.rows import add_weight, append, dense_block, empty_rows
+from klearning.arrays.rows import add_weight, dense_block, empty_rows, enlarge
 from klearning.arrays.trees import leaf_names, leaves, marked, put_together_by_name, widen
 from klearning.arrays.types import Floats, Ints
 
@@ -121,7 +121,7 @@ def test_rows_widen_themselves():
 
     old = rows(2)
     assert add_weight(old, 1, 0, 3, 0.25)  # from the first state to the second of the next layer
-    old = append(old, 1, 3, 2, 0.5)  # a pool that has grown
+    old = enlarge(old, 1, 3)  # a pool that has grown
     wide = widen(old, rows(4), 2, 4)
     np.testing.assert_array_equal(dense_block(wide, 0, 1, 4, 8), [[[0, 0, 0, 0], [0, 0.25, 0, 0]]])
     assert wide.used == old.used + 2 * ACTIONS * (4 - 2)  # of two layers, the new states alone

@@ -16,16 +16,15 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.agents import psrl
-from klearning.agents.value_iteration import Planning
 from klearning.arrays.compiled import kernel
 from klearning.arrays.tree_checks import differs, refuse
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode, Posterior, check_derived, learn
+from klearning.beliefs.sampling import draw_optimal
 from klearning.models.soft import Soft, soft_values
-from klearning.models.sweeps import at_start
+from klearning.models.sweeps import greedy
 from klearning.optimism.bonuses import BONUSES, BonusNumbers, fill, refresh
 from klearning.optimism.calibration import calibrate
 from klearning.optimism.program import program, soft_part
@@ -46,11 +45,9 @@ class Rule(NamedTuple):
 class Room(NamedTuple):
     """For drawing an MDP and solving it, and for κ c."""
 
-    reward: Floats
     Q: Floats
     V: Floats
     policy: Floats
-    scratch: Floats
     c: Floats
 
 
@@ -96,9 +93,9 @@ class Answer(NamedTuple):
 @kernel
 def draw_value(memory: Memory, rewards: np.random.Generator, rows: np.random.Generator) -> float:
     """V* of one MDP from the posterior, drawn and solved as PSRL does; its policy is in the room."""
-    room = memory.room
-    psrl.plan(Planning(memory.posterior, room.reward, room.Q, room.V, room.policy, room.scratch), rewards, rows)
-    return at_start(memory.posterior.model, room.V)
+    value = draw_optimal(memory.posterior, rewards, rows, memory.room.Q, memory.room.V)
+    greedy(memory.room.Q, memory.room.policy)
+    return value
 
 
 @kernel
@@ -189,11 +186,7 @@ class CalibratedOptimism(Agent[Memory]):
         ready = program(belief, self.bonus, tied=True)
         policy = np.zeros((belief.actions, belief.states))
         values = np.zeros(self.draws * self.window)
-        widest = int(np.diff(belief.layers).max())
-        room = Room(
-            np.zeros_like(belief.visits), np.zeros_like(policy), np.zeros(belief.states), np.zeros_like(policy),
-            np.zeros(widest), np.zeros_like(ready.c),
-        )  # fmt: skip
+        room = Room(np.zeros_like(policy), np.zeros(belief.states), np.zeros_like(policy), np.zeros_like(ready.c))
         work = soft_part(ready.work)
         return Memory(ready.posterior, ready.numbers, ready.c, 0.0, 1.0, values, 0, 0, policy, work, room)
 

@@ -6,7 +6,7 @@ For episode t = 1, 2, …:
     Q_l(s,a) = R(s,a) + Σ_s' P(s'|s,a) max_a' Q_{l+1}(s',a')
     follow argmax_a Q_l(s,a)
 
-Draws that cost what was seen, not the width of a layer, are those of `beliefs/sampling.py`.
+The first two lines are `beliefs/sampling.py:draw_optimal`, at a cost by what was seen, not by the width of a layer.
 """
 
 from dataclasses import dataclass
@@ -17,26 +17,16 @@ import numpy as np
 from klearning.agents.value_iteration import Planning, ValueIteration, update
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
-from klearning.beliefs.sampling import draw_shared, sample_reward, sample_value
-from klearning.models.sweeps import greedy, hard_sweep, maximum, shared
+from klearning.beliefs.sampling import draw_optimal
+from klearning.models.sweeps import greedy
 from klearning.trials.task import Streams, Task, play
 
 
 @kernel
 def plan(memory: Planning, rewards: np.random.Generator, rows: np.random.Generator) -> None:
-    """One draw of the MDP, solved as it is drawn, the last layer first; or drawn, then solved, if layers share it."""
-    p, Q, V = memory.posterior, memory.Q, memory.V
-    layers = p.model.layers
-    if shared(p.model):
-        drawn = draw_shared(p, rewards, rows)
-        hard_sweep(drawn, drawn.reward, Q, V)
-    else:
-        for l in range(layers.size - 2, -1, -1):
-            for a in range(Q.shape[0]):
-                for s in range(layers[l], layers[l + 1]):
-                    Q[a, s] = sample_reward(p, a, s, rewards) + sample_value(p, l, a, s, V, rows)
-            maximum(p.model, l, Q, V)
-    greedy(Q, memory.policy)
+    """One draw of the MDP, solved."""
+    draw_optimal(memory.posterior, rewards, rows, memory.Q, memory.V)
+    greedy(memory.Q, memory.policy)
 
 
 @kernel

@@ -169,18 +169,6 @@ def add_weight(rows: Rows, a: int, s: int, successor: int, amount: float) -> boo
     return True
 
 
-@kernel(inline=True)
-def append(rows: Rows, a: int, s: int, successor: int, amount: float) -> Rows:
-    """Add an entry to row (a, s), the last of the pool."""
-    succ, weight = rows.succ, rows.weight
-    if rows.used == succ.size:
-        succ = np.concatenate((succ, np.zeros_like(succ)))
-        weight = np.concatenate((weight, np.zeros_like(weight)))
-    succ[rows.used], weight[rows.used] = successor, amount
-    rows.length[a, s] += 1
-    return Rows(rows.start, rows.length, rows.room, succ, weight, rows.used + 1)
-
-
 @kernel
 def enlarge(rows: Rows, a: int, s: int) -> Rows:
     """Move row (a, s) to the end of the pool with twice the room."""

@@ -18,7 +18,8 @@ from klearning.arrays.layers import from_layers
 from klearning.arrays.types import Floats, Layers
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Posterior
-from klearning.beliefs.sampling import draw_shared, sample_reward, sample_value
+from klearning.beliefs.sampling import draw_shared, sample_reward, sample_values
+from klearning.beliefs.sticks import new_sticks, shares_of_unseen
 from klearning.models.sweeps import at_start, hard_sweep, maximum, policy_sweep, shared
 from klearning.optimism.plan import solve
 
@@ -84,21 +85,26 @@ def draw_regrets(
 ) -> None:  # fmt: skip
     """V* − V^π at the start, in an MDP from the posterior for each place of ``out``."""
     layers, (A, S) = p.model.layers, policy.shape
-    Q, V, V_policy = np.zeros((A, S)), np.zeros(S), np.zeros(S)
+    Q, V, V_policy, got = np.zeros((A, S)), np.zeros(S), np.zeros(S), np.zeros(S)
     for i in range(out.size):
         if shared(p.model):
             drawn = draw_shared(p, rewards, rows)
             best = hard_sweep(drawn, drawn.reward, Q, V)
             out[i] = best - policy_sweep(drawn, drawn.reward, policy, V_policy, np.zeros(S))
             continue
+        sticks, same = new_sticks(p, rows), new_sticks(p, twin)
+        shares = shares_of_unseen(sticks, p.moves.ravel()).reshape(p.moves.shape)
+        shares_of_unseen(same, p.moves.ravel())
         for l in range(layers.size - 2, -1, -1):
-            for s in range(layers[l], layers[l + 1]):
-                V_policy[s] = 0.0
-                for a in range(A):
+            low, high = layers[l], layers[l + 1]
+            V_policy[low:high] = 0.0
+            for a in range(A):
+                sample_values(p, l, a, V, shares, sticks, Q[a][low:high])
+                # twin streams draw the same rows: those of V*, priced at V^π
+                sample_values(p, l, a, V_policy, shares, same, got[low:high])
+                for s in range(low, high):
                     reward = sample_reward(p, a, s, rewards)
-                    Q[a, s] = reward + p.discount * sample_value(p, l, a, s, V, rows)
-                    # twin streams draw the same row: that of V*, priced at V^π
-                    got = reward + p.discount * sample_value(p, l, a, s, V_policy, twin)
-                    V_policy[s] += policy[a, s] * got
+                    Q[a, s] += reward
+                    V_policy[s] += policy[a, s] * (reward + got[s])
             maximum(p.model, l, Q, V)
         out[i] = at_start(p.model, V) - at_start(p.model, V_policy)
