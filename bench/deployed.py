@@ -276,10 +276,10 @@ DQN_SETTINGS: dict[str, Setting] = {
 def methods(name: str) -> dict[str, Method]:
     """The rows of the table."""
     rows = {
-        "K-learning, prior by hand": ours(kl.KLearning(), 6.0),
-        "K-learning, prior suggested": ours(kl.KLearning(), 6.0, suggested=True),
-        "PSRL, prior by hand": ours(kl.PSRL(), 25.0),
-        "PSRL, prior suggested": ours(kl.PSRL(), 25.0, suggested=True),
+        "K-learning, prior by hand": ours(kl.KLearning(), 4.0),
+        "K-learning, prior suggested": ours(kl.KLearning(), 4.0, suggested=True),
+        "PSRL, prior by hand": ours(kl.PSRL(), 16.0),
+        "PSRL, prior suggested": ours(kl.PSRL(), 16.0, suggested=True),
         "Q-learning": Method(by_agent, Q_SETTINGS, 2.0),
         "rule of thumb": Method(by_rule, {"": {}}, 5.0, seeds=1),
         "random": Method(by_chance, {"": {}}, 1.0),
@@ -306,7 +306,7 @@ def other_priors(name: str) -> dict[str, Method]:
         "a mass of 0.2": replace(prior, transitions=sparse),
         "both": replace(narrow, transitions=sparse),
     }
-    return {f"K-learning, {text}": ours(kl.KLearning(), 6.0, prior=other) for text, other in others.items()}
+    return {f"K-learning, {text}": ours(kl.KLearning(), 4.0, prior=other) for text, other in others.items()}
 
 
 def value_of_rule(simulator: Simulator, rule: Any) -> float:
