@@ -42,6 +42,7 @@ from klearning.statistics import mean_interval
 STEPS, EPISODES, SEEDS = 28_000, 200, 10
 DEPLOYED, SEARCHED = 900_000, 800_000  # seeds of the episodes: of the tables, and of the search for settings
 SEARCH_SEED = 1000
+BY_HAND = "K-learning, prior by hand"
 RANDOM_PLAY = 20  # episodes from which a prior is suggested
 
 Policy = Callable[[dict[str, int], int, Any], int]  # observation, step, action mask
@@ -276,7 +277,7 @@ DQN_SETTINGS: dict[str, Setting] = {
 def methods(name: str) -> dict[str, Method]:
     """The rows of the table."""
     rows = {
-        "K-learning, prior by hand": ours(kl.KLearning(), 4.0),
+        BY_HAND: ours(kl.KLearning(), 4.0),
         "K-learning, prior suggested": ours(kl.KLearning(), 4.0, suggested=True),
         "PSRL, prior by hand": ours(kl.PSRL(), 16.0),
         "PSRL, prior suggested": ours(kl.PSRL(), 16.0, suggested=True),
@@ -299,7 +300,8 @@ def methods(name: str) -> dict[str, Method]:
 def other_priors(name: str) -> dict[str, Method]:
     """The rows of a second table: K-learning told something else than the three sentences say."""
     prior = SIMULATORS[name].prior
-    narrow = replace(prior, reward=replace(prior.reward, sd=prior.reward.sd / 2.0))  # type: ignore[union-attr]
+    assert isinstance(prior.reward, kl.Gaussian)
+    narrow = replace(prior, reward=replace(prior.reward, sd=prior.reward.sd / 2.0))
     sparse = kl.Dirichlet(mass=0.2)
     others = {
         "half the sd": narrow,
@@ -484,27 +486,39 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def places(samples: dict[str, Floats]) -> dict[str, str]:
+    """Those that the tests of `kl.compare` leave open."""
+    several = {name: earned for name, earned in samples.items() if len(earned) > 1}
+    if len(several) < 2:
+        return {}
+    standings = kl.compare(several, metric="return").standings
+    return {x.agent: f"{x.first}" if x.first == x.last else f"{x.first}–{x.last}" for x in standings}
+
+
 def table(study: Study, names: list[str], results: Results) -> list[str]:
     """The best first: mean over seeds with its interval, time per seed."""
     simulator = SIMULATORS[study.simulator]
     least, most = value_of_chance(simulator), optimum(simulator)
+    settings = {name: results.best_setting(study, name) for name in names}
+    outcomes = {name: [results.outcomes[task] for task in study.seeds_of(name, settings[name])] for name in names}
+    samples = {name: np.array([outcome.mean for outcome in outcomes[name]]) for name in names}
+    place = places(samples)
     lines = []
-    for name in names:
-        setting = results.best_setting(study, name)
-        outcomes = [results.outcomes[task] for task in study.seeds_of(name, setting)]
-        earned = np.array([outcome.mean for outcome in outcomes])
+    for name, earned in samples.items():
         mean, low, high = mean_interval(earned)
+        seconds = np.mean([outcome.cpu for outcome in outcomes[name]])
         cells = [
-            ", ".join(filter(None, (name, setting))),
+            ", ".join(filter(None, (name, settings[name]))),
             f"{len(earned)}",
             integer(mean),
             f"{integer(low)} to {integer(high)}" if np.isfinite(low) else "–",
             f"{integer(min(earned))} to {integer(max(earned))}" if len(earned) > 1 else "–",
+            place.get(name, "–"),
             f"{integer(100.0 * (mean - least) / (most - least))}%",
-            f"{np.mean([outcome.cpu for outcome in outcomes]):.1f}" if name not in ("rule of thumb", "random") else "–",
+            f"{seconds:.1f}" if name not in ("rule of thumb", "random") else "–",
         ]
         lines.append((mean, f"| {' | '.join(cells)} |"))
-    head = ["| | seeds | mean | 95% interval | least to most | of the way | CPU, s |", "|---" * 7 + "|"]
+    head = ["| | seeds | mean | 95% interval | least to most | place | of the way | CPU, s |", "|---" * 8 + "|"]
     return head + [line for _, line in sorted(lines, reverse=True)]
 
 
@@ -527,7 +541,7 @@ def tables(study: Study, names: list[str], results: Results) -> str:
         blocks.append([f"rule of thumb: the best of {len(simulator.rules)} is {levels}, worth exactly {value:,.1f}"])
     others = [name for name in names if name in other_priors(study.simulator)]
     blocks.append(table(study, [name for name in names if name not in others], results))
-    blocks.append(table(study, others, results) if others else [])
+    blocks.append(table(study, [name for name in names if name == BY_HAND] + others, results) if others else [])
     blocks.append(settings_tried(study, names, results))
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 

@@ -119,7 +119,7 @@ def test_every_method_of_ours_deploys(name, monkeypatch, capsys, tmp_path):
     assert "Stable-Baselines3 is not installed" in printed.err
     *_, methods, priors, tried = printed.out.split("\n\n")
     assert named(methods) == set(deployed.methods(name))
-    assert named(priors) == set(deployed.other_priors(name))
+    assert named(priors) == {deployed.BY_HAND, *deployed.other_priors(name)}
     assert len(tried.splitlines()) == 2 + len(deployed.Q_SETTINGS)
     assert (tmp_path / "results.md").read_text() == printed.out
 
