@@ -107,7 +107,7 @@ def sample_rewards(p: Posterior, rng: np.random.Generator) -> Floats:
 
     All at once: inside a sweep Numba would count references for every number, which takes longer than drawing it.
     """
-    layers, reward = p.model.layers, np.empty(p.visits.shape)
+    layers, reward = p.model.layers, np.empty_like(p.visits)
     for l in range(layers.size - 2, -1, -1):
         for a in range(reward.shape[0]):
             for s in range(layers[l], layers[l + 1]):
