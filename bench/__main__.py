@@ -178,6 +178,7 @@ def episode_table() -> None:
 AGENTS: dict[str, tuple[Agent, int, int]] = {  # with episodes, and how often the policy is evaluated
     "KLearning, optimal": (kl.KLearning(), 1000, 1),
     "KLearning, schedule": (kl.KLearning("schedule"), 1000, 1),
+    "KLearning, calibrated, draws=1": (kl.KLearning(optimism="calibrated", draws=1), 500, 1),
     "PSRL": (kl.PSRL(), 500, 1),
     "RLSVI": (kl.RLSVI(), 2000, 1),
     "UCBVI, hoeffding": (kl.UCBVI(), 2000, 1),
