@@ -78,9 +78,11 @@ def _gaussian(means: ArrayLike, sds: ArrayLike | None) -> Arms:
     if m.size == 0:
         raise ValueError("means has no entries: give a number per arm")
     s = checks.array("sds", _given("sds", sds), m.shape)
-    if (s < 0.0).any():
-        a = int(np.argmax(s < 0.0))
-        raise ValueError(f"sds[{a}]={s[a]:g} is negative: standard deviations are zero or more")
+    for field, x, low in (("means", m, -checks.LARGEST), ("sds", s, 0.0)):
+        outside = (x < low) | (x > checks.LARGEST)
+        if outside.any():
+            a = int(outside.argmax())
+            raise ValueError(f"{field}[{a}]={x[a]:g} is out of range: give numbers from {low:g} to {checks.LARGEST:g}")
     return Arms(m, s, NO_MASSES)
 
 
