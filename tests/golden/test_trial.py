@@ -19,7 +19,10 @@ WORLDS = {
     "arms": (kl.bandit([0.3, 0.6, 0.5], "bernoulli"), COINS),
 }
 PLACES = [
-    (name, world) for name, agent in AGENTS.items() for world in WORLDS if (agent.longest_horizon == 1) == (world == "arms")
+    (name, world)
+    for name, agent in AGENTS.items()
+    for world in WORLDS
+    if (agent.longest_horizon == 1) == (world == "arms")
 ]
 ODD = (1, 2, 7, 3, 11, 5, 11)
 

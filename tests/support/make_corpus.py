@@ -58,7 +58,15 @@ CASES: dict[str, tuple[Any, dict[str, Any], spaces.Space[Any], bool]] = {
     "PSRL_replan_every": (kl.PSRL(), {"replan_every": 3}, FOUR, True),
     "VBOS": (kl.VBOS(), {"prior": COINS}, FOUR, False),
 }
-LATER = ("VBOS", "unknown_noise", "masks", "continuing", "discount", "forget", "replan_every")  # than version 1 of the format
+LATER = (
+    "VBOS",
+    "unknown_noise",
+    "masks",
+    "continuing",
+    "discount",
+    "forget",
+    "replan_every",
+)  # than version 1 of the format
 
 
 class Clockwork:

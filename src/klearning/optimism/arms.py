@@ -9,7 +9,8 @@ For each V one root in one dimension, of the increasing Ψ′(β) − 1/β. A Ga
 
     z = (V − m)/s      u = (z + √(z² + 4))/2      x = u²/2      τ = s/u      h = m + s u
 
-and a Beta's is found by Newton's method on its series (`beta_arms.py`). Also dx/dV = Ψ″ β / (Ψ″ + 1/β²), = u² / √((V−m)² + 4s²).
+and a Beta's is found by Newton's method on its series (`beta_arms.py`). With V also x rises, at the rate of
+dx/dV = β Ψ″ / (Ψ″ + 1/β²), which is u² / √((V−m)² + 4s²) for a Gaussian.
 """
 
 from typing import NamedTuple
@@ -81,8 +82,8 @@ def is_allowed(arms: Arms, a: int) -> bool:
 
 
 @kernel
-def respond(arms: Arms, room: Room, V: float) -> None:
-    """x, dx/dV, τ and h of every arm at V."""
+def respond(arms: Arms, room: Room, V: float, close: float) -> None:
+    """x, dx/dV, τ and h of every arm at V; of coins x is good to the square of ``close``."""
     if arms.masses.size == 0:
         respond_gaussian(room.m, room.s, V, room.x, room.slope, room.tau, room.h)
         return
@@ -91,8 +92,11 @@ def respond(arms: Arms, room: Room, V: float) -> None:
             room.x[a], room.slope[a], room.tau[a], room.h[a] = np.inf, 0.0, 0.0, room.m[a]
         else:
             price = arms.means[a] - room.m[a]
-            beta = 1.0 / room.tau[a] if 0.0 < room.tau[a] < np.inf else 0.0
-            answer = respond_beta(arms.means[a], arms.masses[a], V + price, beta)
+            beta = 0.0
+            if room.tau[a] > 0.0:  # from where it was, along the tangent
+                step = (V - (room.h[a] - room.tau[a])) * (1.0 / room.tau[a] - room.slope[a])
+                beta = np.exp(min(max(step, -2.0), 2.0)) / room.tau[a]
+            answer = respond_beta(arms.means[a], arms.masses[a], V + price, beta, close)
             room.x[a], room.slope[a], room.tau[a], room.h[a] = answer.x, answer.slope, answer.tau, answer.h - price
 
 

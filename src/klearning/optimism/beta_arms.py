@@ -18,7 +18,7 @@ from klearning.arrays.compiled import kernel
 NEGLIGIBLE = 1e-18  # a term, beside the largest
 FEW = 40.0  # terms before the largest: then they are summed from the first, and no lgamma rounds
 MOST_STEPS = 60
-CLOSE = 1e-7  # V − (Ψ′ − 1/β) in units of τ, at which the rest is linear
+EXACT = 1e-6  # V − (Ψ′ − 1/β) in units of τ, at which the rest is linear to rounding
 
 
 class Cumulants(NamedTuple):
@@ -69,8 +69,11 @@ def beta_cumulants(heads: float, mass: float, beta: float) -> Cumulants:
 
 
 @kernel
-def respond_beta(mean: float, mass: float, V: float, beta: float) -> Answer:
-    """A Beta of this mean and mass at V; ``beta`` is where to begin, 0 for nowhere in particular."""
+def respond_beta(mean: float, mass: float, V: float, beta: float, close: float) -> Answer:
+    """A Beta of this mean and mass at V; ``beta`` is where to begin, 0 for nowhere in particular.
+
+    The error of x is the square of ``close``, which is V − (Ψ′ − 1/β) in units of τ where the search stops.
+    """
     if V >= 1.0:  # Ψ′ < 1: nothing that it could be is worth so much
         return Answer(np.inf, 0.0, 0.0, 1.0)
     heads, variance = mean * mass, mean * (1.0 - mean) / (mass + 1.0)
@@ -89,7 +92,7 @@ def respond_beta(mean: float, mass: float, V: float, beta: float) -> Answer:
         short = V - (psi.first - 1.0 / beta)
         steep = max(psi.second, 0.0) + 1.0 / (beta * beta)
         slope = beta * max(psi.second, 0.0) / steep
-        if abs(short) * beta <= CLOSE:
+        if abs(short) * beta <= close:
             tau = 1.0 / (beta + short / steep)
             return Answer(max(x + slope * short, 0.5 * x), slope, tau, V + tau)
         low, high = (beta, high) if short > 0.0 else (low, beta)

@@ -3,8 +3,8 @@
     maximise over π   Σ_a π_a h_a(−log π_a)   where   Σ_a π_a (cost_a − budget) ≤ 0
     minimise over λ ≥ 0   the value of the mixture where arm a has the price λ (cost_a − budget)
 
-The mixture's cost falls in λ, so that the dual is one more root. It is an upper bound on the expected reward of the best
-mixture within the budget: that mixture's mean is within the budget too.
+The mixture's cost falls in λ, so that the dual is one more root. It is an upper bound on the expected reward of the
+best mixture within the budget: that mixture's mean is within the budget too.
 """
 
 from typing import NamedTuple

@@ -24,11 +24,13 @@ from klearning.arrays.compiled import kernel
 from klearning.arrays.elementary import exp_negative
 from klearning.arrays.types import Floats
 from klearning.optimism.arms import Arms, Room, is_allowed, prepare, respond
+from klearning.optimism.beta_arms import EXACT
 
 MOST_STEPS = 300
-PRECISION = 1e-14  # of F, beside the logarithms that it is the difference of
+PRECISION, PRECISION_OF_COINS = 1e-14, 1e-10  # of F, beside the logarithms that it is the difference of
 HOPELESS = 700.0  # a difference of logarithms beyond which a chance is none
 ROUNDING = 2.3e-16
+NEAR, ROUGH = 0.01, 0.03  # a root at least so far away is told by answers that are no better than that
 
 
 class Optimum(NamedTuple):
@@ -72,13 +74,18 @@ def balance(room: Room) -> Balance:
 @kernel
 def search(arms: Arms, room: Room, V: float, low: float, high: float) -> Balance:
     """The room at the root of F, from the side on which Σπ ≥ 1; Newton's method, kept between low and high."""
-    reach = 1.0
+    reach, precision, close = 1.0, PRECISION, EXACT
+    if arms.masses.size > 0:
+        precision, close = PRECISION_OF_COINS, ROUGH
     for _ in range(MOST_STEPS):
-        respond(arms, room, V)
+        respond(arms, room, V, close)
         at = balance(room)
         F = at.Y - at.X
+        if close > EXACT and abs(F) < NEAR:
+            close = EXACT
+            continue
         low, high = (V, high) if F >= 0.0 else (low, V)
-        if abs(F) <= PRECISION * (1.0 + at.Y + abs(at.X)):
+        if abs(F) <= precision * (1.0 + at.Y + abs(at.X)):
             break
         better = V - F / (at.dY - at.dX)
         if at.X > 30.0 + 2.0 * at.Y:  # far above, where it is √X that falls evenly
@@ -89,11 +96,12 @@ def search(arms: Arms, room: Room, V: float, low: float, high: float) -> Balance
         if better == V:
             break
         V = better
-    back = ROUNDING * max(abs(V), 1e-3)
-    while at.Y < at.X and np.isfinite(V):
+    back = 2.0 * (at.Y - at.X) / (at.dY - at.dX)
+    back = max(back if back < 1.0 else 0.0, ROUNDING * max(abs(V), 1e-3))
+    while at.Y < at.X:
         V -= back
         back *= 4.0
-        respond(arms, room, V)
+        respond(arms, room, V, EXACT)
         at = balance(room)
     return at
 
@@ -122,7 +130,7 @@ def in_units(arms: Arms, policy: Floats, room: Room) -> Optimum:
     if uncertain == 0 or (uncertain == 1 and np.isinf(certain)):
         return without_choice(certain, policy, room)
     if np.isfinite(certain):
-        respond(arms, room, certain)
+        respond(arms, room, certain, EXACT)
         at = balance(room)
         if at.Y <= at.X:  # what may be better leaves something to what is certain
             leave(certain, np.exp(-at.Y) - np.exp(-at.X), policy, room)

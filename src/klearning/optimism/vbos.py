@@ -60,8 +60,8 @@ def vbos(
     """How often to play each arm of a bandit of which so much is believed.
 
     Mean rewards are independent and Gaussian, with these means and standard deviations; or what a belief with one state
-    says of them, Gaussian or Beta, exactly. With ``costs``, a number per arm, and a ``budget``, the mixture costs no more
-    than the budget on average.
+    says of them, Gaussian or Beta, exactly. With ``costs``, a number per arm, and a ``budget``, the mixture costs no
+    more than the budget on average.
     """
     arms = _believed(means, sds) if isinstance(means, Belief) else _gaussian(means, sds)
     announce_compilation()

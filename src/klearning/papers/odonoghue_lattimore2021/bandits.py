@@ -1,7 +1,7 @@
 """Bayes regret of bandits against rounds, arms drawn from the prior: normal ones and coins.
 
-The theorem speaks of optimistic mixtures where 2 Ψ(β) ≤ σ² β² / (n + 1) after n plays, beside the mean: of N(0, 1) means
-with unit noise, σ = 1, and of Beta(1, 1) coins, σ = ½.
+The theorem speaks of optimistic mixtures where 2 Ψ(β) ≤ σ² β² / (n + 1) after n plays, beside the mean: of N(0, 1)
+means with unit noise, σ = 1, and of Beta(1, 1) coins, σ = ½.
 """
 
 from collections.abc import Mapping
@@ -30,13 +30,13 @@ from klearning.trials.agent import Agent
 
 ARMS = 10
 VARIATIONAL, THOMPSON, K_LEARNING = "VBOS", "Thompson sampling", "K-learning"
-UCB = "UCBVI, Hoeffding × {:g}, fitted"
+UCB = "UCBVI, fitted (Hoeffding × {:g})"
 OPTIMISTIC = (VARIATIONAL, THOMPSON)  # those of which the theorem speaks
 PROTOCOL = "bandits"
 
 
 class Kind(NamedTuple):
-    """A prior of arms, its σ, and the best scale (of 1, 0.3, … 0.001) of an upper confidence bound, on 60 bandits of other seeds."""
+    """A prior of arms, its σ, and of scales 1, 0.3, … 0.001 the best on 60 bandits of other seeds for UCBVI."""
 
     prior: Prior
     noise: float
@@ -99,7 +99,9 @@ class Bandits(Figure[Results]):
                 results = figure.read(summary.store)
             except (KeyError, ValueError):
                 continue
-            return Verdict("Bandits", f"{figure.worlds:,} bandits of each kind, {figure.episodes:,} rounds", claims(results))
+            return Verdict(
+                "Bandits", f"{figure.worlds:,} bandits of each kind, {figure.episodes:,} rounds", claims(results)
+            )
         return None
 
 
@@ -114,7 +116,7 @@ def draw(results: Results, command: str) -> Any:
         for i, (who, runs) in enumerate(by_agent.items()):
             mean, error = runs.regret.mean(axis=0), runs.regret.std(axis=0, ddof=1) / np.sqrt(len(runs.regret))
             style = series(i)
-            axes.plot(t, mean, label=who.split(" ×")[0], linewidth=1.3, markersize=3.5, markevery=(2 * i, 8), **style)
+            axes.plot(t, mean, label=who.split(" (")[0], linewidth=1.3, markersize=3.5, markevery=(2 * i, 8), **style)
             axes.fill_between(t, mean - 1.96 * error, mean + 1.96 * error, color=style["color"], alpha=0.15, lw=0)
         bound = bandit_regret_bound(ARMS, t, KINDS[name].noise)
         axes.plot(t, bound, color="black", linewidth=1.2, label="bound of the theorem")
@@ -128,7 +130,13 @@ def draw(results: Results, command: str) -> Any:
 
 
 def claims(results: Results) -> list[Claim]:
-    return [below_the_bound(results), optimism(results), promise(results), thompson_in_the_set(), beside_thompson(results)]
+    return [
+        below_the_bound(results),
+        optimism(results),
+        promise(results),
+        thompson_in_the_set(),
+        beside_thompson(results),
+    ]
 
 
 def below_the_bound(results: Results) -> Claim:
@@ -153,17 +161,18 @@ def optimism(results: Results) -> Claim:
         error = slack.std(axis=0, ddof=1) / np.sqrt(len(slack))
         least[name] = float((slack.mean(axis=0) / error).min())
     numbers = "at least " + "; ".join(f"{x:.1f} standard errors above ({name})" for name, x in least.items())
-    return Claim("definition of the set", "what VBOS says is an upper bound on E max μ", min(least.values()) > 0.0, numbers)
+    return Claim(
+        "definition of the set", "what VBOS says is an upper bound on E max μ", min(least.values()) > 0.0, numbers
+    )
 
 
 def promise(results: Results) -> Claim:
-    ratios = {
-        name: float((by[VARIATIONAL].regret.mean(axis=0) / by[VARIATIONAL].promised.mean(axis=0)).max())
-        for name, by in results.items()
-    }
-    numbers = "at most " + "; ".join(f"{ratio:.0%} of it ({name})" for name, ratio in ratios.items())
-    sentence = "regret is at most what VBOS says, the sum of its optimism"
-    return Claim("proof of the theorem", sentence, max(ratios.values()) < 1.0, numbers)
+    """Σ (bound − value of the policy) is no less than regret, on average, after every round."""
+    ours = {name: by_agent[VARIATIONAL] for name, by_agent in results.items()}
+    means = {name: (runs.regret.mean(axis=0), runs.promised.mean(axis=0)) for name, runs in ours.items()}
+    holds = all(bool((regret < promised).all()) for regret, promised in means.values())
+    numbers = "in the end " + "; ".join(f"{x[-1] / y[-1]:.0%} of it ({name})" for name, (x, y) in means.items())
+    return Claim("proof of the theorem", "regret is at most what VBOS says, the sum of its optimism", holds, numbers)
 
 
 def thompson_in_the_set(instances: int = 50) -> Claim:
