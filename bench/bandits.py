@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,11 +48,9 @@ def mixture_table() -> None:
         means, sds, costs = rng.normal(size=count), rng.gamma(2.0, size=count), rng.random(count)
         arms, policy, room = Arms(means, sds, NO_MASSES), np.zeros(count), new_room(count)
         price, times = np.zeros(count), max(1, 1_000 // count)
-        kernel = least(
-            lambda arms=arms, price=price, policy=policy, room=room: best_mixture(arms, price, policy, room), times
-        )  # type: ignore[misc]
-        whole = least(lambda means=means, sds=sds: kl.vbos(means, sds), times)  # type: ignore[misc]
-        dear = least(lambda means=means, sds=sds, costs=costs: kl.vbos(means, sds, costs=costs, budget=0.2))  # type: ignore[misc]
+        kernel = least(partial(best_mixture, arms, price, policy, room), times)
+        whole = least(partial(kl.vbos, means, sds), times)
+        dear = least(partial(kl.vbos, means, sds, costs=costs, budget=0.2))
         seconds, value = cone_seconds(means, sds)
         best = kl.vbos(means, sds)
         assert best.value <= value + 1e-6 * abs(value)

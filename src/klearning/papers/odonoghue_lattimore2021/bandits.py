@@ -44,7 +44,8 @@ class Kind(NamedTuple):
 
     def contestants(self) -> dict[str, Agent]:
         ucb: dict[str, Agent] = {UCB.format(self.scale): UCBVI("hoeffding", scale=self.scale)}
-        return {VARIATIONAL: VBOS(), K_LEARNING: KLearning(), THOMPSON: PSRL()} | ucb
+        ours: dict[str, Agent] = {VARIATIONAL: VBOS(), K_LEARNING: KLearning(), THOMPSON: PSRL()}
+        return ours | ucb
 
 
 KINDS = {
