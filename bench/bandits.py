@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -28,20 +27,23 @@ def least(action: Callable[[], object], times: int = 1) -> float:
 
 
 def cone_seconds(means: Floats, sds: Floats) -> tuple[float, float]:
-    """Clarabel's own time on the dual as exponential cones, one temperature per arm, and its value."""
+    """Clarabel's CPU time, without CVXPY's, on the dual as exponential cones, a temperature per arm; and its value."""
     import cvxpy as cp
 
     count = len(means)
     V, tau, w, y = cp.Variable(), cp.Variable(count, nonneg=True), cp.Variable(count), cp.Variable(count)
     worth = means + cp.multiply(sds**2, w) - V - tau
     problem = cp.Problem(cp.Minimize(V + cp.sum(y)), [cp.ExpCone(worth, tau, y), 2 * w >= cp.inv_pos(tau)])
-    problem.solve(solver="CLARABEL")
-    stats: Any = problem.solver_stats
-    return float(stats.solve_time), float(problem.value)
+    data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={})
+    start = time.process_time()
+    answer = chain.solve_via_data(problem, data)
+    seconds = time.process_time() - start
+    problem.unpack_results(answer, chain, inverse)
+    return seconds, float(problem.value)
 
 
 def mixture_table() -> None:
-    print("\n| arms | kernel (µs) | kl.vbos (µs) | within a budget (µs) | Clarabel's own time (ms) | ratio | gap |")
+    print("\n| arms | kernel (µs) | kl.vbos (µs) | within a budget (µs) | Clarabel (ms) | ratio | gap |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     rng = np.random.default_rng(0)
     for count in (10, 100, 1_000, 10_000):
