@@ -21,6 +21,7 @@ import numba
 import numpy as np
 
 import klearning as kl
+from bench.bandits import mixture_table
 from bench.bare import library_loop, polynomial_loop
 from bench.simulators import overhead
 from bench.sizes import size_tables
@@ -264,6 +265,7 @@ def main() -> None:
     solve_table()
     episode_table()
     agent_table()
+    mixture_table()
     simulator_table()
     size_tables()
     print("\n" + in_new_process("big_world"))
