@@ -45,6 +45,7 @@ COOLING = 3.0  # by what the sds shrink from stage to stage
 WARM_STEPS = 20  # Newton's steps from the solution of a game like this one, before it is solved from the start
 STEPS = 100  # per stage
 RIDGE = 1e-12  # of the Hessian's trace
+NEVER = -300.0  # a logarithm of a probability below which it is 0: products of tinier ones are slow
 ARMIJO = 1e-4  # a share of the fall that the slope promises
 SHORTEST = 1e-10  # share of a step
 FLOOR = 1e-2  # of the tolerance: the least sd, so that the temperature stays above zero
@@ -105,7 +106,7 @@ def soft_value(mu: Floats, variance: Floats, w: Floats, x: Floats, log_x: Floats
         top = max(top, log_x[j])
     Z = 0.0
     for j in range(n):
-        x[j] = exp_negative(log_x[j] - top)
+        x[j] = exp_negative(log_x[j] - top) if log_x[j] - top > NEVER else 0.0
         Z += x[j]
     G = top + log(Z)
     for j in range(n):

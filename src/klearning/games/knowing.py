@@ -1,0 +1,45 @@
+"""Players that know the payoffs: the ceiling of any comparison, and the opponent that is hardest to play against."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from klearning.arrays.compiled import kernel
+from klearning.arrays.types import Floats
+from klearning.games.player import Player, Side
+from klearning.games.saddle import find_saddle
+
+
+@dataclass(frozen=True)
+class Equilibrium(Player):
+    """The true equilibrium, every round: against any opponent its expected regret is never above zero."""
+
+    paper: ClassVar[str] = "a baseline"
+    kind: ClassVar[int] = 4
+
+
+@dataclass(frozen=True)
+class BestResponse(Player):
+    """The best answer to the other's mixture of the round, which it sees: for the opponent's chair only."""
+
+    paper: ClassVar[str] = "a baseline"
+    kind: ClassVar[int] = 5
+
+
+@kernel
+def equilibrium(side: Side, t: int) -> None:
+    if t == 1:
+        find_saddle(side.payoffs, side.mixture, side.other, side.work.tableau)
+
+
+@kernel
+def best_response(side: Side, other: Floats) -> None:
+    """Of equals the first."""
+    best, most = 0, 0.0
+    for j in range(side.mixture.size):
+        paid = 0.0
+        for i in range(other.size):
+            paid += side.payoffs[i, j] * other[i]
+        if j == 0 or paid > most:
+            best, most = j, paid
+    side.mixture[:] = 0.0
+    side.mixture[best] = 1.0
