@@ -36,7 +36,9 @@ def exp3(side: Side, t: int) -> None:
     x, n = side.mixture, side.mixture.size
     share = min(1.0, sqrt(n * log(n) / t))
     rate = share / (n * side.setting)
-    top, Z = side.gains.max(), 0.0
+    top, Z = side.gains[0], 0.0
+    for j in range(n):
+        top = max(top, side.gains[j])
     for j in range(n):
         x[j] = exp(rate * (side.gains[j] - top))
         Z += x[j]

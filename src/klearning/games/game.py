@@ -26,7 +26,6 @@ class Game:
 
     def __post_init__(self) -> None:
         A = matrix("payoffs", self.payoffs).copy()
-        A.setflags(write=False)
         checks.moderate("noise", self.noise, 0.0)
         if not isinstance(self.name, str) or not self.name:
             raise ValueError(f"name={self.name!r} is no text: give the game a name")
@@ -36,6 +35,7 @@ class Game:
         object.__setattr__(self, "payoffs", A)
         object.__setattr__(self, "noise", float(self.noise))
         object.__setattr__(self, "equilibrium", saddle(A))
+        A.setflags(write=False)
 
     @property
     def value(self) -> float:

@@ -9,11 +9,9 @@ from the solution of the round before.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from klearning.arrays.compiled import kernel
-from klearning.games.player import Player, Side
-from klearning.games.solve import solve_program
+from klearning.games.player import Player
 
-TOLERANCE = 1e-9
+TOLERANCE = 1e-9  # of its gap, relative to the span of the means or the largest sd
 
 
 @dataclass(frozen=True)
@@ -22,8 +20,3 @@ class KLearning(Player):
 
     paper: ClassVar[str] = "O'Donoghue, Lattimore and Osband 2021"
     kind: ClassVar[int] = 0
-
-
-@kernel
-def k_learning(side: Side) -> None:
-    solve_program(side.means, side.sds, TOLERANCE, True, side.w, side.mixture, side.work)

@@ -6,7 +6,6 @@ from typing import ClassVar
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
 from klearning.games.player import Player, Side
-from klearning.games.saddle import find_saddle
 
 
 @dataclass(frozen=True)
@@ -26,12 +25,6 @@ class BestResponse(Player):
 
 
 @kernel
-def equilibrium(side: Side, t: int) -> None:
-    if t == 1:
-        find_saddle(side.payoffs, side.mixture, side.other, side.work.tableau)
-
-
-@kernel
 def best_response(side: Side, other: Floats) -> None:
     """Of equals the first."""
     best, most = 0, 0.0
@@ -41,5 +34,5 @@ def best_response(side: Side, other: Floats) -> None:
             paid += side.payoffs[i, j] * other[i]
         if j == 0 or paid > most:
             best, most = j, paid
-    side.mixture[:] = 0.0
-    side.mixture[best] = 1.0
+    for j in range(side.mixture.size):
+        side.mixture[j] = 1.0 if j == best else 0.0

@@ -17,18 +17,20 @@ from klearning.arrays.types import Floats
 from klearning.beliefs.rewards import Gaussian
 from klearning.games.exp3 import EXP3, exp3
 from klearning.games.game import Game
-from klearning.games.k_learning import KLearning, k_learning
-from klearning.games.knowing import BestResponse, Equilibrium, best_response, equilibrium
+from klearning.games.k_learning import TOLERANCE, KLearning
+from klearning.games.knowing import BestResponse, Equilibrium, best_response
 from klearning.games.player import Player, Side, learn, new_side
-from klearning.games.thompson import Thompson, thompson
-from klearning.games.ucb import UCB, ucb
+from klearning.games.saddle import find_saddle
+from klearning.games.solve import solve_program
+from klearning.games.thompson import Thompson, drawn
+from klearning.games.ucb import UCB, optimistic
 from klearning.trials.streams import streams
 from klearning.trials.trial import CHUNK_SECONDS
 
 Reply = Callable[[Floats, int, np.random.Generator], ArrayLike]  # our mixture, the round, a stream → a row or a mixture
 
-IS_K_LEARNING, IS_UCB, IS_THOMPSON, IS_EXP3, IS_EQUILIBRIUM, IS_BEST_RESPONSE = (
-    player.kind for player in (KLearning, UCB, Thompson, EXP3, Equilibrium, BestResponse)
+IS_K_LEARNING, IS_UCB, IS_THOMPSON, IS_EXP3, IS_BEST_RESPONSE = (
+    player.kind for player in (KLearning, UCB, Thompson, EXP3, BestResponse)
 )
 
 
@@ -55,17 +57,17 @@ class Streams(NamedTuple):
 def choose(side: Side, other: Floats, t: int, draws: np.random.Generator) -> None:
     """Write the mixture of round t, from 1; ``other`` is that of the side that has chosen already."""
     if side.kind == IS_K_LEARNING:
-        k_learning(side)
-    elif side.kind == IS_UCB:
-        ucb(side, t)
-    elif side.kind == IS_THOMPSON:
-        thompson(side, draws)
+        solve_program(side.means, side.sds, TOLERANCE, side.w, side.mixture, side.work)
     elif side.kind == IS_EXP3:
         exp3(side, t)
-    elif side.kind == IS_EQUILIBRIUM:
-        equilibrium(side, t)
     elif side.kind == IS_BEST_RESPONSE:
         best_response(side, other)
+    else:
+        if side.kind == IS_UCB:
+            optimistic(side, t)
+        elif side.kind == IS_THOMPSON:
+            drawn(side, draws)
+        find_saddle(side.matrix, side.mixture, side.other, side.work.tableau)
 
 
 @kernel
@@ -94,8 +96,10 @@ def settle(us: Side, them: Side, noise: float, log: Log, t: int, S: Streams) -> 
     payoff = us.payoffs[i, j] + noise * S.noise.standard_normal()
     log.values[t - 1], log.payoffs[t - 1] = value, payoff
     if log.policies.shape[0] > 0:
-        log.policies[t - 1] = us.mixture
-        log.opponents[t - 1] = them.mixture
+        for j in range(n):
+            log.policies[t - 1, j] = us.mixture[j]
+        for i in range(m):
+            log.opponents[t - 1, i] = them.mixture[i]
     learn(us, i, j, payoff)
     learn(them, j, i, -payoff)
 

@@ -30,8 +30,8 @@ class Side(NamedTuple):
     mixture: Floats  # (columns,) that it plays
     gains: Floats  # (columns,) what each move would have brought, estimated: EXP3's
     w: Floats  # (rows,) the last solution of K-learning's program
-    sample: Floats  # (rows, columns) a matrix to be solved instead of the game
-    other: Floats  # (rows,) the other's part of that solution
+    matrix: Floats  # (rows, columns) whose equilibrium is played: UCB's, Thompson's, the true one
+    other: Floats  # (rows,) the other's part of that equilibrium
     work: Workspace
 
 
@@ -54,7 +54,7 @@ def new_side(player: Player, payoffs: Floats, prior: RewardPrior) -> Side:
     side = Side(
         kind=player.kind, setting=player.setting, prior=prior, payoffs=np.array(payoffs, order="C"),
         visits=np.zeros((m, n)), sums=np.zeros((m, n)), means=np.zeros((m, n)), sds=np.zeros((m, n)),
-        mixture=np.full(n, 1.0 / n), gains=np.zeros(n), w=np.zeros(m), sample=np.zeros((m, n)), other=np.zeros(m),
+        mixture=np.full(n, 1.0 / n), gains=np.zeros(n), w=np.zeros(m), matrix=np.array(payoffs, order="C"), other=np.zeros(m),
         work=new_workspace(m, n),
     )  # fmt: skip
     mean, variance = reward_posterior(prior, 0.0, 0.0, 0.0)

@@ -36,26 +36,36 @@ def new_tableau(rows: int, columns: int) -> Tableau:
 
 
 @kernel
+def extremes(A: Floats) -> tuple[float, float]:
+    """The least and the largest number."""
+    low, high = np.inf, -np.inf
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            low, high = min(low, A[i, j]), max(high, A[i, j])
+    return low, high
+
+
+@kernel
 def _begin(A: Floats, T: Tableau) -> None:
     m, n = A.shape
-    low, high = A.min(), A.max()
+    low, high = extremes(A)
     span = high - low if high > low else 1.0
     for j in range(n):
         for i in range(m):
             T.table[j, i] = 1.0 + (A[i, j] - low) / span
         T.table[j, m] = 1.0
         T.row_of[j] = m + j
-    T.table[n, :m] = -1.0
     T.table[n, m] = 0.0
     for i in range(m):
+        T.table[n, i] = -1.0
         T.column_of[i] = i
 
 
 @kernel
-def _entering(T: Tableau, bland: bool) -> int:
-    """The column that gains most, or by Bland's rule the first variable that gains; −1 where none does."""
+def _entering(T: Tableau, pivots: int) -> int:
+    """The column that gains most, or after many pivots the first variable that gains (Bland's); −1 where none does."""
     n, m = T.row_of.size, T.column_of.size
-    best = -1
+    best, bland = -1, pivots >= PATIENCE * (m + n)
     for i in range(m):
         if T.table[n, i] < -ZERO and (
             best < 0 or (T.column_of[i] < T.column_of[best] if bland else T.table[n, i] < T.table[n, best])
@@ -110,12 +120,14 @@ def find_saddle(A: Floats, x: Floats, y: Floats, T: Tableau) -> float:
     m, n = A.shape
     _begin(A, T)
     for count in range(10 * PATIENCE * (m + n)):
-        column = _entering(T, count >= PATIENCE * (m + n))
+        column = _entering(T, count)
         if column < 0:
             break
         _pivot(T, _leaving(T, column), column)
-    x[:] = 0.0
-    y[:] = 0.0
+    for j in range(n):
+        x[j] = 0.0
+    for i in range(m):
+        y[i] = 0.0
     for j in range(n):
         if T.row_of[j] < m:
             y[T.row_of[j]] = T.table[j, m]

@@ -39,7 +39,7 @@ from klearning.arrays.compiled import kernel
 from klearning.arrays.elementary import exp_negative
 from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.types import Floats
-from klearning.games.saddle import Tableau, find_saddle, guarantees, matrix, new_tableau, told
+from klearning.games.saddle import Tableau, extremes, find_saddle, guarantees, matrix, new_tableau, told
 
 COOLING = 3.0  # by what the sds shrink from stage to stage
 WARM_STEPS = 20  # Newton's steps from the solution of a game like this one, before it is solved from the start
@@ -70,7 +70,6 @@ class Workspace(NamedTuple):
     log_x: Floats  # (n,): of the policy, where it is below the range of floats too
     a: Floats  # (m,)
     b: Floats  # (m,)
-    y: Floats  # (m,)
     tableau: Tableau
 
 
@@ -86,7 +85,7 @@ def new_workspace(m: int, n: int) -> Workspace:
 
     return Workspace(
         mu=of(m, n), variance=of(m, n), D=of(m, n), H=of(m, m), M=of(m, m), mean=of(m), slope=of(m), step=of(m),
-        move=of(m), held=of(m), first=of(n), second=of(n), trial=of(n), log_x=of(n), a=of(m), b=of(m), y=of(m),
+        move=of(m), held=of(m), first=of(n), second=of(n), trial=of(n), log_x=of(n), a=of(m), b=of(m),
         tableau=new_tableau(m, n),
     )  # fmt: skip
 
@@ -95,7 +94,8 @@ def new_workspace(m: int, n: int) -> Workspace:
 def soft_value(mu: Floats, variance: Floats, w: Floats, x: Floats, log_x: Floats) -> float:
     """G(w); the policy is written to ``x``, and its logarithm."""
     m, n = mu.shape
-    log_x[:] = 0.0
+    for j in range(n):
+        log_x[j] = 0.0
     for i in range(m):
         if w[i] > 0.0:
             half = 0.5 * w[i] * w[i]
@@ -242,8 +242,8 @@ def line_search(variance: Floats, w: Floats, F: float, W: Workspace) -> float:
     """
     m, n = variance.shape
     total, change, gain, mean = 0.0, 0.0, 0.0, 0.0
-    W.first[:] = 0.0
-    W.second[:] = 0.0
+    for j in range(n):
+        W.first[j], W.second[j] = 0.0, 0.0
     for i in range(m):
         total += w[i]
         change += W.step[i]
@@ -271,99 +271,121 @@ def line_search(variance: Floats, w: Floats, F: float, W: Workspace) -> float:
 
 @kernel
 def descend(
-    mu: Floats, variance: Floats, w: Floats, x: Floats, tolerance: float, steps: int, relative: bool, W: Workspace
+    mu: Floats, variance: Floats, w: Floats, x: Floats, temperatures: float, tolerance: float, steps: int, W: Workspace
 ) -> tuple[float, float]:
-    """Newton's method from ``w`` until the gap is below the tolerance (``relative``: in temperatures); F and the gap."""
-    F = soft_value(mu, variance, w, x, W.log_x) / w.sum()
-    gap = F - lower_bound(mu, variance, x, W.a, W.b)
-    for _ in range(steps):
-        if gap <= (tolerance / w.sum() if relative else tolerance):
+    """Newton's method from ``w`` until the gap is below so many temperatures and the tolerance; F and the gap."""
+    m = w.size
+    for count in range(steps + 1):
+        total = 0.0
+        for i in range(m):
+            total += w[i]
+        F = soft_value(mu, variance, w, x, W.log_x) / total
+        gap = F - lower_bound(mu, variance, x, W.a, W.b)
+        if gap <= tolerance + temperatures / total or count == steps:
             break
         expand(mu, variance, w, x, F, W)
         newton_step(w, W)
         share = line_search(variance, w, F, W)
         if share == 0.0:
             break
-        for i in range(w.size):
+        for i in range(m):
             w[i] = max(0.0, w[i] + share * W.step[i])
-        F = soft_value(mu, variance, w, x, W.log_x) / w.sum()
-        gap = F - lower_bound(mu, variance, x, W.a, W.b)
     return F, gap
 
 
 @kernel
-def cool(sds: Floats, least: float, span: float, w: Floats, x: Floats, W: Workspace) -> None:
-    """Solve for ever smaller sds, roughly, from ones as large as the payoffs' span down to the last stage."""
+def set_variance(sds: Floats, kappa: float, least: float, variance: Floats) -> float:
+    """Variances of a stage; their mean."""
     m, n = sds.shape
-    spread = 0.0
+    total = 0.0
     for i in range(m):
         for j in range(n):
-            spread += max(sds[i, j], least) ** 2 / (m * n)
-    kappa = max(1.0, span / sqrt(spread))
-    w[:] = sqrt(2.0 * log(n) / (m * spread)) / kappa
-    while kappa > 1.0:
-        set_variance(sds, kappa, least, W.variance)
-        descend(W.mu, W.variance, w, x, 1.0, STEPS, True, W)
-        cooler = max(1.0, kappa / COOLING)
-        w *= kappa / cooler
-        kappa = cooler
-
-
-@kernel
-def set_variance(sds: Floats, kappa: float, least: float, variance: Floats) -> None:
-    for i in range(sds.shape[0]):
-        for j in range(sds.shape[1]):
             variance[i, j] = (kappa * max(sds[i, j], least)) ** 2
+            total += variance[i, j]
+    return total / (m * n)
 
 
 @kernel
 def at_equilibrium(mu: Floats, sds: Floats, w: Floats, x: Floats, W: Workspace) -> Answer:
     """The equilibrium of the means, with the temperature and the bound that y then has."""
     m, n = mu.shape
-    find_saddle(mu, x, W.y, W.tableau)
-    low, high = guarantees(mu, x, W.y)
+    find_saddle(mu, x, w, W.tableau)
+    low, high = guarantees(mu, x, w)
     most = 0.0
     for j in range(n):
         V = 0.0
         for i in range(m):
-            V += (sds[i, j] * W.y[i]) ** 2
+            V += (sds[i, j] * w[i]) ** 2
         most = max(most, V)
     tau = sqrt(most / (2.0 * log(n)))
-    w[:] = W.y
     return Answer(high + 2.0 * tau * log(n), high + 2.0 * tau * log(n) - low, tau)
 
 
 @kernel
-def solve_program(
-    mu: Floats, sds: Floats, tolerance: float, warm: bool, w: Floats, x: Floats, W: Workspace
-) -> Answer:
-    """The policy is written to ``x`` and y/τ to ``w`` (y itself where τ is 0 or infinite), from which it begins if
-    ``warm``. The gap is below the tolerance times the span of the means or the largest sd, whichever is larger."""
+def with_one_move(mu: Floats, w: Floats, x: Floats) -> Answer:
+    """Nothing is to be chosen: the bound is least at an infinite temperature."""
+    worst = 0
+    for i in range(w.size):
+        w[i] = 0.0
+        worst = i if mu[i, 0] < mu[worst, 0] else worst
+    w[worst], x[0] = 1.0, 1.0
+    return Answer(mu[worst, 0], 0.0, inf)
+
+
+@kernel
+def solve_program(mu: Floats, sds: Floats, tolerance: float, w: Floats, x: Floats, W: Workspace) -> Answer:
+    """The policy is written to ``x`` and y/τ to ``w`` (y itself where τ is 0 or infinite).
+
+    It begins from ``w`` where that is the solution of another game, and not zero. The gap is below the tolerance times
+    the span of the means or the largest sd, whichever is larger.
+    """
     m, n = mu.shape
     if n == 1:
-        x[0] = 1.0
-        w[:] = 0.0
-        w[mu[:, 0].argmin()] = 1.0
-        return Answer(mu[:, 0].min(), 0.0, inf)
-    middle, span, largest = 0.5 * (mu.max() + mu.min()), mu.max() - mu.min(), sds.max()
+        return with_one_move(mu, w, x)
+    low, high = extremes(mu)
+    middle, span = 0.5 * (low + high), high - low
+    largest = extremes(sds)[1]
     scale = max(span, largest)
     if largest * sqrt(2.0 * log(n)) <= tolerance * scale:
         return at_equilibrium(mu, sds, w, x, W)
+    total = 0.0
     for i in range(m):
+        total += w[i]
         for j in range(n):
             W.mu[i, j] = mu[i, j] - middle
     least = FLOOR * tolerance * scale
-    F, gap = inf, inf
-    if warm and w.sum() > 0.0:
-        set_variance(sds, 1.0, least, W.variance)
-        F, gap = descend(W.mu, W.variance, w, x, tolerance * scale, WARM_STEPS, False, W)
-    if not gap <= tolerance * scale:
-        cool(sds, least, span, w, x, W)
-        set_variance(sds, 1.0, least, W.variance)
-        F, gap = descend(W.mu, W.variance, w, x, tolerance * scale, STEPS, False, W)
+    spread = set_variance(sds, 1.0, least, W.variance)
+    kappa, steps = 1.0, WARM_STEPS
+    if total == 0.0:
+        kappa = start(spread, span, w, n)
+    while True:
+        set_variance(sds, kappa, least, W.variance)
+        last = kappa == 1.0
+        F, gap = descend(W.mu, W.variance, w, x, 0.0 if last else 1.0, tolerance * scale, steps, W)
+        if last and (gap <= tolerance * scale or steps == STEPS):
+            break
+        if last:  # too far from the solution that it began from
+            kappa, steps = start(spread, span, w, n), STEPS
+        else:
+            cooler = max(1.0, kappa / COOLING)
+            for i in range(m):
+                w[i] *= kappa / cooler
+            kappa, steps = cooler, STEPS
     set_variance(sds, 1.0, 0.0, W.variance)
+    total = 0.0
+    for i in range(m):
+        total += w[i]
     gap = F - lower_bound(W.mu, W.variance, x, W.a, W.b)
-    return Answer(middle + F, max(gap, 0.0), 1.0 / w.sum())
+    return Answer(middle + F, max(gap, 0.0), 1.0 / total)
+
+
+@kernel
+def start(spread: float, span: float, w: Floats, n: int) -> float:
+    """By how much sds are multiplied at first, to be as large as the payoffs' span; ``w`` of even mixtures."""
+    kappa = max(1.0, span / sqrt(spread))
+    for i in range(w.size):
+        w[i] = sqrt(2.0 * log(n) / (w.size * spread)) / kappa
+    return kappa
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -407,7 +429,7 @@ def solve(means: ArrayLike, sds: ArrayLike, tolerance: float = 1e-9) -> Solution
     tolerance = checks.number("tolerance", tolerance, 1e-12, 1.0)
     unit = max(np.ptp(mu), s.max()) or 1.0  # so that neither squares nor sums leave the range of floats
     w, x = np.zeros(m), np.zeros(n)
-    answer = solve_program(mu / unit, s / unit, tolerance, False, w, x, new_workspace(m, n))
+    answer = solve_program(mu / unit, s / unit, tolerance, w, x, new_workspace(m, n))
     bound, gap, temperature = (unit * number for number in answer)
     if not isfinite(bound):
         raise ValueError("means and sds give a bound beyond the range of floats: scale them")

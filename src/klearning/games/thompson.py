@@ -11,7 +11,6 @@ import numpy as np
 
 from klearning.arrays.compiled import kernel
 from klearning.games.player import Player, Side
-from klearning.games.saddle import find_saddle
 
 
 @dataclass(frozen=True)
@@ -23,8 +22,8 @@ class Thompson(Player):
 
 
 @kernel
-def thompson(side: Side, draws: np.random.Generator) -> None:
+def drawn(side: Side, draws: np.random.Generator) -> None:
+    """The matrix whose equilibrium is played."""
     for i in range(side.means.shape[0]):
         for j in range(side.means.shape[1]):
-            side.sample[i, j] = side.means[i, j] + side.sds[i, j] * draws.standard_normal()
-    find_saddle(side.sample, side.mixture, side.other, side.work.tableau)
+            side.matrix[i, j] = side.means[i, j] + side.sds[i, j] * draws.standard_normal()

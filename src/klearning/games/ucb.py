@@ -10,7 +10,6 @@ from typing import ClassVar
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.games.player import Player, Side
-from klearning.games.saddle import find_saddle
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,9 @@ class UCB(Player):
 
 
 @kernel
-def ucb(side: Side, t: int) -> None:
+def optimistic(side: Side, t: int) -> None:
+    """The matrix whose equilibrium is played."""
     width = side.setting * sqrt(2.0 * log(1.0 + t))
     for i in range(side.means.shape[0]):
         for j in range(side.means.shape[1]):
-            side.sample[i, j] = side.means[i, j] + width * side.sds[i, j]
-    find_saddle(side.sample, side.mixture, side.other, side.work.tableau)
+            side.matrix[i, j] = side.means[i, j] + width * side.sds[i, j]
