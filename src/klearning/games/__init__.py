@@ -7,9 +7,9 @@ from klearning.games.exp3 import EXP3
 from klearning.games.game import Game, inspection_game, random_game, rock_paper_scissors
 from klearning.games.k_learning import KLearning
 from klearning.games.knowing import BestResponse, Equilibrium
-from klearning.games.play import Matches, play
-from klearning.games.saddle import Saddle, saddle
-from klearning.games.solve import Solution, solve
+from klearning.games.matches import Matches, play
+from klearning.games.simplex import Saddle, saddle
+from klearning.games.program import Solution, solve
 from klearning.games.thompson import Thompson
 from klearning.games.ucb import UCB
 

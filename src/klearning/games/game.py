@@ -7,7 +7,7 @@ import numpy as np
 from klearning.arrays import checks
 from klearning.arrays.cards import html_card
 from klearning.arrays.types import Floats
-from klearning.games.saddle import Saddle, matrix, saddle, told
+from klearning.games.simplex import Saddle, matrix, saddle, told
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,6 +1,6 @@
 """K-learning in matrix games (O'Donoghue, Lattimore and Osband, 2021, "Matrix games with bandit feedback").
 
-    x_t ∝ exp(K / τ)   from   minimise over y, τ:  τ log Σ_j exp(K_j / τ)      (`klearning.games.solve`)
+    x_t ∝ exp(K / τ)   from   minimise over y, τ:  τ log Σ_j exp(K_j / τ)      (`klearning.games.program`)
 
 The opponent's mixture enters the cumulant, so this is not the equilibrium of an inflated matrix. Every round begins
 from the solution of the round before.

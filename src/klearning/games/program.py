@@ -21,9 +21,9 @@ below Σ_i (a_i y_i + b_i y_i² / (2τ)) + τH for all y and τ if and only if �
 
 The largest such f, one root in one dimension, is a lower bound on min F. Any x gives one; x of the policy gives the gap.
 
-**Cooling.** Where the sds are small beside the payoffs Newton's steps from afar are short. The program is then solved for
-larger sds first, a third as large each time, each from the solution before. Where the sds are below the tolerance, the
-equilibrium of μ is the solution.
+**Cooling.** Where sds are small beside the payoffs Newton's steps from afar are short. The program is then solved with no
+sd below the payoffs' span first, then below a third of it, and so on, each from the solution before. Where all sds are
+below the tolerance, the equilibrium of μ is the solution.
 """
 
 from dataclasses import dataclass
@@ -39,12 +39,13 @@ from klearning.arrays.compiled import kernel
 from klearning.arrays.elementary import exp_negative
 from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.types import Floats
-from klearning.games.saddle import Tableau, extremes, find_saddle, guarantees, matrix, new_tableau, told
+from klearning.games.simplex import Tableau, extremes, find_saddle, guarantees, matrix, new_tableau, told
 
-COOLING = 3.0  # by what the sds shrink from stage to stage
+COOLING = 3.0  # by what the least sd shrinks from stage to stage
 WARM_STEPS = 20  # Newton's steps from the solution of a game like this one, before it is solved from the start
 STEPS = 100  # per stage
-RIDGE = 1e-12  # of the Hessian's trace
+REACH = 10.0  # how many times w a step may be
+RIDGE = 1e-13  # of the Hessian's diagonal
 NEVER = -300.0  # a logarithm of a probability below which it is 0: products of tinier ones are slow
 ARMIJO = 1e-4  # a share of the fall that the slope promises
 SHORTEST = 1e-10  # share of a step
@@ -150,10 +151,13 @@ def lower_bound(mu: Floats, variance: Floats, x: Floats, a: Floats, b: Floats) -
 
 @kernel(reorder=True)
 def expand(mu: Floats, variance: Floats, w: Floats, x: Floats, F: float, W: Workspace) -> None:
-    """G′ − F and G″ at w: the covariance, under the policy, of the exponents' derivatives, and the mean of theirs."""
+    """G′ − F and G″ at w: the covariance, under the policy, of the exponents' derivatives, and the mean of theirs.
+
+    A multiple of the identity keeps the step to a few times w where G is flat; it vanishes with the slope.
+    """
     m, n = mu.shape
     D, H = W.D, W.H
-    trace = 0.0
+    total, steepest = 0.0, 0.0
     for i in range(m):
         g, b = 0.0, 0.0
         for j in range(n):
@@ -171,9 +175,11 @@ def expand(mu: Floats, variance: Floats, w: Floats, x: Floats, F: float, W: Work
             H[i, k] = s
             H[k, i] = s
         H[i, i] += b
-        trace += H[i, i]
+        total += w[i]
+        if w[i] > 0.0 or W.slope[i] < 0.0:
+            steepest = max(steepest, abs(W.slope[i]))
     for i in range(m):
-        H[i, i] += RIDGE * trace
+        H[i, i] += RIDGE * H[i, i] + steepest / (REACH * total)
 
 
 @kernel(reorder=True)
@@ -221,7 +227,7 @@ def solve_positive(M: Floats, v: Floats) -> None:
             if k < i:
                 M[i, k] = s / M[k, k]
             else:
-                M[i, i] = sqrt(s) if s > 0.0 else inf
+                M[i, i] = sqrt(max(s, RIDGE * M[i, i]))
     for i in range(m):
         s = v[i]
         for j in range(i):
@@ -294,13 +300,13 @@ def descend(
 
 
 @kernel
-def set_variance(sds: Floats, kappa: float, least: float, variance: Floats) -> float:
-    """Variances of a stage; their mean."""
+def set_variance(sds: Floats, least: float, variance: Floats) -> float:
+    """Variances of a stage, in which no sd is below the least; their mean."""
     m, n = sds.shape
     total = 0.0
     for i in range(m):
         for j in range(n):
-            variance[i, j] = (kappa * max(sds[i, j], least)) ** 2
+            variance[i, j] = max(sds[i, j], least) ** 2
             total += variance[i, j]
     return total / (m * n)
 
@@ -344,7 +350,7 @@ def solve_program(mu: Floats, sds: Floats, tolerance: float, w: Floats, x: Float
         return with_one_move(mu, w, x)
     low, high = extremes(mu)
     middle, span = 0.5 * (low + high), high - low
-    largest = extremes(sds)[1]
+    smallest, largest = extremes(sds)
     scale = max(span, largest)
     if largest * sqrt(2.0 * log(n)) <= tolerance * scale:
         return at_equilibrium(mu, sds, w, x, W)
@@ -353,39 +359,53 @@ def solve_program(mu: Floats, sds: Floats, tolerance: float, w: Floats, x: Float
         total += w[i]
         for j in range(n):
             W.mu[i, j] = mu[i, j] - middle
-    least = FLOOR * tolerance * scale
-    spread = set_variance(sds, 1.0, least, W.variance)
-    kappa, steps = 1.0, WARM_STEPS
-    if total == 0.0:
-        kappa = start(spread, span, w, n)
-    while True:
-        set_variance(sds, kappa, least, W.variance)
-        last = kappa == 1.0
-        F, gap = descend(W.mu, W.variance, w, x, 0.0 if last else 1.0, tolerance * scale, steps, W)
-        if last and (gap <= tolerance * scale or steps == STEPS):
-            break
-        if last:  # too far from the solution that it began from
-            kappa, steps = start(spread, span, w, n), STEPS
-        else:
-            cooler = max(1.0, kappa / COOLING)
-            for i in range(m):
-                w[i] *= kappa / cooler
-            kappa, steps = cooler, STEPS
-    set_variance(sds, 1.0, 0.0, W.variance)
+    coldest = max(smallest, FLOOR * tolerance * scale)
+    gap = inf
+    if total > 0.0:
+        set_variance(sds, coldest, W.variance)
+        F, gap = descend(W.mu, W.variance, w, x, 0.0, tolerance * scale, WARM_STEPS, W)
+    if not gap <= tolerance * scale:
+        heat = max(span, coldest)
+        start(set_variance(sds, heat, W.variance), w, n)
+        while heat > coldest:
+            descend(W.mu, W.variance, w, x, 1.0, 0.0, STEPS, W)
+            heat = max(coldest, heat / COOLING)
+            set_variance(sds, heat, W.variance)
+            follow(W.mu, W.variance, w, x, W)
+        F, gap = descend(W.mu, W.variance, w, x, 0.0, tolerance * scale, STEPS, W)
+    set_variance(sds, 0.0, W.variance)
     total = 0.0
     for i in range(m):
         total += w[i]
     gap = F - lower_bound(W.mu, W.variance, x, W.a, W.b)
+    if gap > tolerance * scale:  # with hardly any temperature the policy is lost in rounding
+        find_saddle(W.mu, W.trial, W.step, W.tableau)
+        certified = F - lower_bound(W.mu, W.variance, W.trial, W.a, W.b)
+        if certified < gap:
+            gap = certified
+            for j in range(n):
+                x[j] = W.trial[j]
     return Answer(middle + F, max(gap, 0.0), 1.0 / total)
 
 
 @kernel
-def start(spread: float, span: float, w: Floats, n: int) -> float:
-    """By how much sds are multiplied at first, to be as large as the payoffs' span; ``w`` of even mixtures."""
-    kappa = max(1.0, span / sqrt(spread))
+def start(spread: float, w: Floats, n: int) -> None:
+    """An even mixture, at the temperature that is right for it where all means are equal."""
     for i in range(w.size):
-        w[i] = sqrt(2.0 * log(n) / (w.size * spread)) / kappa
-    return kappa
+        w[i] = sqrt(2.0 * log(n) / (w.size * spread))
+
+
+@kernel
+def follow(mu: Floats, variance: Floats, w: Floats, x: Floats, W: Workspace) -> None:
+    """A third of the temperature, if that is better in the stage that begins."""
+    total = 0.0
+    for i in range(w.size):
+        total += w[i]
+        W.step[i] = COOLING * w[i]
+    F = soft_value(mu, variance, w, x, W.log_x) / total
+    if soft_value(mu, variance, W.step, x, W.log_x) / (COOLING * total) < F:
+        for i in range(w.size):
+            w[i] = W.step[i]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
