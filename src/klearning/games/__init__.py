@@ -4,12 +4,12 @@ Rows are the opponent's moves, columns are ours, payoffs are paid to us.
 """
 
 from klearning.games.exp3 import EXP3
-from klearning.games.game import Game, inspection_game, random_game, rock_paper_scissors
+from klearning.games.game import Game, idle_threat, inspection_game, random_game, rock_paper_scissors
 from klearning.games.k_learning import KLearning
 from klearning.games.knowing import BestResponse, Equilibrium
 from klearning.games.matches import Matches, play
-from klearning.games.simplex import Saddle, saddle
 from klearning.games.program import Solution, solve
+from klearning.games.simplex import Saddle, saddle
 from klearning.games.thompson import Thompson
 from klearning.games.ucb import UCB
 
@@ -24,6 +24,7 @@ __all__ = [
     "Saddle",
     "Solution",
     "Thompson",
+    "idle_threat",
     "inspection_game",
     "play",
     "random_game",

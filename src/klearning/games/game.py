@@ -48,7 +48,12 @@ class Game:
 
     def _repr_html_(self) -> str:
         ours, others = self.equilibrium.policy, self.equilibrium.opponent
-        facts = {"value": self.value, "noise": self.noise, "our equilibrium": told(ours), "the opponent's": told(others)}
+        facts = {
+            "value": self.value,
+            "noise": self.noise,
+            "our equilibrium": told(ours),
+            "the opponent's": told(others),
+        }
         return html_card(f"{self.name}: {self.payoffs.shape[0]} × {self.payoffs.shape[1]} moves", facts)
 
 
@@ -66,6 +71,16 @@ def random_game(rows: int = 5, columns: int = 5, seed: int = 0, noise: float = 1
     return Game(payoffs, noise, f"random_game({m}, {n}, seed={seed})")
 
 
+def idle_threat(noise: float = 1.0) -> Game:
+    """The opponent has a second move that it never needs: its first pays us less, whatever we do.
+
+    What is never played is never learnt. Who plays safe against every matrix that the belief holds likely, as Thompson
+    sampling does, goes on fearing it, and pays for that in every round.
+    """
+    words = ("take", "threaten"), ("stand", "give way")
+    return Game(np.array([[0.5, -0.5], [1.5, 1.5]]), noise, "idle_threat", words)
+
+
 def inspection_game(sites: int = 4, noise: float = 1.0) -> Game:
     """We inspect one of some sites a night; somebody dumps waste at one of them, or stays at home.
 
@@ -78,4 +93,6 @@ def inspection_game(sites: int = 4, noise: float = 1.0) -> Game:
     payoffs = np.vstack([np.repeat(-damage[:, None], k, axis=1) - 0.2, np.full((1, k), -0.2)])
     payoffs[np.arange(k), np.arange(k)] = 1.0
     names = tuple(f"site {i + 1}" for i in range(k))
-    return Game(payoffs, noise, f"inspection_game({k})", ((*(f"dump at {name}" for name in names), "stay at home"), names))
+    return Game(
+        payoffs, noise, f"inspection_game({k})", ((*(f"dump at {name}" for name in names), "stay at home"), names)
+    )

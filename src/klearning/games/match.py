@@ -20,8 +20,8 @@ from klearning.games.game import Game
 from klearning.games.k_learning import TOLERANCE, KLearning
 from klearning.games.knowing import BestResponse, Equilibrium, best_response
 from klearning.games.player import Player, Side, learn, new_side
-from klearning.games.simplex import find_saddle
 from klearning.games.program import solve_program
+from klearning.games.simplex import find_saddle
 from klearning.games.thompson import Thompson, drawn
 from klearning.games.ucb import UCB, optimistic
 from klearning.trials.streams import streams

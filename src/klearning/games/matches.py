@@ -211,4 +211,6 @@ def _opponent(opponent: Any, agent: Player) -> Player | Reply:
         raise ValueError(f"opponent={opponent.__name__} is a class: call it, games.{opponent.__name__}()")
     if isinstance(opponent, Player) or callable(opponent):
         return opponent
-    raise ValueError(f"opponent={opponent!r} is none: give one of {', '.join(map(repr, OPPONENTS))}, an agent or a function")
+    raise ValueError(
+        f"opponent={opponent!r} is none: give one of {', '.join(map(repr, OPPONENTS))}, an agent or a function"
+    )

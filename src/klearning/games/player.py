@@ -54,8 +54,8 @@ def new_side(player: Player, payoffs: Floats, prior: RewardPrior) -> Side:
     side = Side(
         kind=player.kind, setting=player.setting, prior=prior, payoffs=np.array(payoffs, order="C"),
         visits=np.zeros((m, n)), sums=np.zeros((m, n)), means=np.zeros((m, n)), sds=np.zeros((m, n)),
-        mixture=np.full(n, 1.0 / n), gains=np.zeros(n), w=np.zeros(m), matrix=np.array(payoffs, order="C"), other=np.zeros(m),
-        work=new_workspace(m, n),
+        mixture=np.full(n, 1.0 / n), gains=np.zeros(n), w=np.zeros(m), matrix=np.array(payoffs, order="C"),
+        other=np.zeros(m), work=new_workspace(m, n),
     )  # fmt: skip
     mean, variance = reward_posterior(prior, 0.0, 0.0, 0.0)
     side.means[:], side.sds[:] = mean, np.sqrt(variance)

@@ -14,16 +14,18 @@ play y whatever A is, and log E Σ_j exp((Aᵀy)_j / τ) is the logarithm of Σ_
 a convex function over a linear one: where its gradient (G′ − F) / Σw vanishes, or points outwards at w_i = 0, it is
 least, and there its Hessian is G″ / Σw. So Newton's method with G″, on the faces of w ≥ 0, converges quadratically.
 
-**Gap.** F = max over x of Σ_j x_j K_j + τH(x), H the entropy. For one x let a = μx and b = s²x (per row). A number f is
-below Σ_i (a_i y_i + b_i y_i² / (2τ)) + τH for all y and τ if and only if Σ_i (a_i − f) w_i + ½ b_i w_i² + H ≥ 0 for all w ≥ 0:
+**Gap.** F = max over x of Σ_j x_j K_j + τH(x), H the entropy. For one x let a = μx and b = s²x, a number per row.
+Then f is below Σ_i (a_i y_i + b_i y_i² / (2τ)) + τH for all y and τ if and only if, divided by τ,
+Σ_i ((a_i − f) w_i + ½ b_i w_i²) + H ≥ 0 for all w ≥ 0, in which every w_i may be chosen alone:
 
     Σ_i (f − a_i)₊² / (2 b_i)  ≤  H(x)         (f ≤ a_i where b_i = 0)
 
-The largest such f, one root in one dimension, is a lower bound on min F. Any x gives one; x of the policy gives the gap.
+The largest such f, a root in one dimension, is a lower bound on min F. Any x gives one; that of the policy gives the
+gap.
 
-**Cooling.** Where sds are small beside the payoffs Newton's steps from afar are short. The program is then solved with no
-sd below the payoffs' span first, then below a third of it, and so on, each from the solution before. Where all sds are
-below the tolerance, the equilibrium of μ is the solution.
+**Cooling.** Where sds are small beside the payoffs Newton's steps from afar are short. The program is then solved with
+no sd below the payoffs' span first, then below a third of it, and so on, each from the solution before. Where all sds
+are below the tolerance, the equilibrium of μ is the solution.
 """
 
 from dataclasses import dataclass
@@ -436,9 +438,9 @@ class Solution:
 def solve(means: ArrayLike, sds: ArrayLike, tolerance: float = 1e-9) -> Solution:
     """K-learning's policy for a game whose payoffs are believed to be N(means, sds²), independently.
 
-    Rows are the opponent's moves, columns are ours, and payoffs are paid to us. The gap is below ``tolerance`` times the
-    span of the means, or the largest sd where that is larger. The temperature is 0 where nothing is uncertain (the
-    policy is an equilibrium of the means) and infinite where we have one move only.
+    Rows are the opponent's moves, columns are ours, and payoffs are paid to us. It is solved until the gap is below
+    ``tolerance`` times the span of the means, or the largest sd where that is larger. The temperature is 0 where
+    nothing is uncertain (the policy is an equilibrium of the means) and infinite where we have one move only.
     """
     mu = matrix("means", means)
     m, n = mu.shape

@@ -1,6 +1,6 @@
 """UCB in matrix games (O'Donoghue, Lattimore and Osband, 2021): the equilibrium of an optimistic matrix.
 
-    x_t of the equilibrium of  μ + scale · √(2 log(1 + t)) · s
+x_t of the equilibrium of  μ + scale · √(2 log(1 + t)) · s
 """
 
 from dataclasses import dataclass
