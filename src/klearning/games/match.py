@@ -92,16 +92,16 @@ def settle(us: Side, them: Side, noise: float, log: Log, t: int, S: Streams) -> 
         if them.mixture[i] > 0.0:
             for j in range(n):
                 value += them.mixture[i] * us.payoffs[i, j] * us.mixture[j]
-    i, j = draw(them.mixture, S.their_moves), draw(us.mixture, S.our_moves)
-    payoff = us.payoffs[i, j] + noise * S.noise.standard_normal()
+    row, column = draw(them.mixture, S.their_moves), draw(us.mixture, S.our_moves)
+    payoff = us.payoffs[row, column] + noise * S.noise.standard_normal()
     log.values[t - 1], log.payoffs[t - 1] = value, payoff
     if log.policies.shape[0] > 0:
         for j in range(n):
             log.policies[t - 1, j] = us.mixture[j]
         for i in range(m):
             log.opponents[t - 1, i] = them.mixture[i]
-    learn(us, i, j, payoff)
-    learn(them, j, i, -payoff)
+    learn(us, row, column, payoff)
+    learn(them, column, row, -payoff)
 
 
 @kernel

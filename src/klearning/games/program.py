@@ -51,7 +51,7 @@ RIDGE = 1e-13  # of the Hessian's diagonal
 NEVER = -300.0  # a logarithm of a probability below which it is 0: products of tinier ones are slow
 ARMIJO = 1e-4  # a share of the fall that the slope promises
 SHORTEST = 1e-10  # share of a step
-FLOOR = 1e-2  # of the tolerance: the least sd, so that the temperature stays above zero
+FLOOR = 0.2  # of the tolerance: the least sd, so that the temperature stays above zero
 
 
 class Workspace(NamedTuple):
