@@ -1,0 +1,112 @@
+"""Matrix games: how long a solve takes, and how regret grows. python -m bench.games [solve] [regret] [--seeds 30]
+
+Times are of the processor, the least of some rounds, for the compiled call alone; regret is against the best response
+unless it says otherwise. Markdown comes out.
+"""
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from klearning import games
+from klearning.arrays.types import Floats
+from klearning.games.program import new_workspace, solve_program
+from klearning.games.simplex import find_saddle, new_tableau
+from klearning.statistics import mean_interval
+
+SIZES, SDS = ((3, 3), (10, 10), (30, 30)), (1.0, 0.1, 0.01, 0.001)
+CASES, REPEATS = 200, 5
+AGENTS = (games.KLearning(), games.UCB(), games.Thompson(), games.EXP3())
+ROUNDS = (500, 1000, 2000)
+
+
+def best(action: Callable[[], object]) -> float:
+    """Seconds of the processor."""
+    times = []
+    for _ in range(REPEATS):
+        began = time.process_time()
+        action()
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+def belief(rng: np.random.Generator, m: int, n: int, sd: float) -> tuple[Floats, Floats]:
+    return rng.normal(size=(m, n)), sd * rng.uniform(0.3, 1.0, size=(m, n))
+
+
+def by_cone(means: Floats, sds: Floats) -> float:
+    """The same program through CVXPY and Clarabel: its own seconds, without building it."""
+    import cvxpy as cp
+
+    m, n = means.shape
+    y, q, tau = cp.Variable(m, nonneg=True), cp.Variable(m), cp.Variable(nonneg=True)
+    bound, u = cp.Variable(), cp.Variable(n)
+    K = means.T @ y + 0.5 * (sds**2).T @ q
+    rotated = [cp.quad_over_lin(y[i], tau) <= q[i] for i in range(m)]
+    exponential = [cp.constraints.ExpCone(K[j] - bound, tau, u[j]) for j in range(n)]
+    problem = cp.Problem(cp.Minimize(bound), [cp.sum(y) == 1, cp.sum(u) <= tau, *rotated, *exponential])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        problem.solve(solver="CLARABEL")
+    return float(problem.solver_stats.solve_time)
+
+
+def solve_table() -> None:
+    print(
+        "| game | sds | cold | warm | largest gap | equilibrium of the means | Clarabel |\n|---|---|---|---|---|---|---|"
+    )
+    rng = np.random.default_rng(0)
+    for m, n in SIZES:
+        work, x, y, tableau = new_workspace(m, n), np.zeros(n), np.zeros(m), new_tableau(m, n)
+        for sd in SDS:
+            cases = [belief(rng, m, n, sd) for _ in range(CASES)]
+            cold, warm, gap, saddle = [], [], 0.0, []
+            for means, sds in cases:
+                fresh = np.zeros((REPEATS + 1, m))
+                turns = iter(fresh)
+                gap = max(gap, solve_program(means, sds, 1e-9, next(turns), x, work).gap)
+                cold.append(best(lambda: solve_program(means, sds, 1e-9, next(turns), x, work)))
+                means[0, 0], sds[0, 0] = means[0, 0] + 0.3 * sds[0, 0], 0.9 * sds[0, 0]
+                turns = iter(fresh)
+                warm.append(best(lambda: solve_program(means, sds, 1e-9, next(turns), x, work)))
+                saddle.append(best(lambda: find_saddle(means, x, y, tableau)))
+            cone = np.median([by_cone(*case) for case in cases[:3]])
+            numbers = " | ".join(f"{np.median(times) * 1e6:.0f} µs" for times in (cold, warm))
+            others = f"{gap:.0e} | {np.median(saddle) * 1e6:.0f} µs | {cone * 1e3:.1f} ms"
+            print(f"| {m} × {n} | {sd:g} | {numbers} | {others} |")
+
+
+def regret_table(seeds: int) -> None:
+    heads = " | ".join(f"{t:,}" for t in ROUNDS)
+    print(f"| game | opponent | agent | {heads} | power [95%] |\n|---|---|---|" + "---|" * (len(ROUNDS) + 1))
+    boards = (games.rock_paper_scissors(), games.idle_threat(), games.random_game(5, 5), games.inspection_game())
+    for game in boards:
+        for agent in AGENTS:
+            matches = games.play(agent, game, rounds=max(ROUNDS), seeds=seeds)
+            means = " | ".join(f"{matches.regret[:, t - 1].mean():.0f}" for t in ROUNDS)
+            power = mean_interval(matches.powers())
+            told = f"{power.estimate:.2f} [{power.low:.2f}, {power.high:.2f}]"
+            print(f"| {game.name} | best response | {type(agent).__name__} | {means} | {told} |")
+    for opponent in ("equilibrium", "exp3", "self_play"):
+        for agent in AGENTS:
+            matches = games.play(agent, boards[2], opponent, rounds=max(ROUNDS), seeds=seeds)
+            means = " | ".join(f"{matches.regret[:, t - 1].mean():.0f}" for t in ROUNDS)
+            print(f"| {boards[2].name} | {opponent} | {type(agent).__name__} | {means} | |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tables", nargs="*", help="solve, regret; both where none is named")
+    parser.add_argument("--seeds", type=int, default=30)
+    arguments = parser.parse_args()
+    if not arguments.tables or "solve" in arguments.tables:
+        solve_table()
+    if not arguments.tables or "regret" in arguments.tables:
+        regret_table(arguments.seeds)
+
+
+if __name__ == "__main__":
+    main()
