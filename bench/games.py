@@ -7,7 +7,8 @@ unless it says otherwise. Markdown comes out.
 import argparse
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +24,12 @@ AGENTS = (games.KLearning(), games.UCB(), games.Thompson(), games.EXP3())
 ROUNDS = (500, 1000, 2000)
 
 
-def best(action: Callable[[], object]) -> float:
-    """Seconds of the processor."""
+def best(kernel: Callable[..., object], calls: Iterable[tuple[Any, ...]]) -> float:
+    """The least seconds of the processor that a call took."""
     times = []
-    for _ in range(REPEATS):
+    for arguments in calls:
         began = time.process_time()
-        action()
+        kernel(*arguments)
         times.append(time.process_time() - began)
     return min(times)
 
@@ -55,24 +56,21 @@ def by_cone(means: Floats, sds: Floats) -> float:
 
 
 def solve_table() -> None:
-    print(
-        "| game | sds | cold | warm | largest gap | equilibrium of the means | Clarabel |\n|---|---|---|---|---|---|---|"
-    )
+    heads = ("game", "sds", "cold", "warm", "largest gap", "equilibrium of the means", "Clarabel")
+    print(f"| {' | '.join(heads)} |\n" + "|---" * len(heads) + "|")
     rng = np.random.default_rng(0)
     for m, n in SIZES:
         work, x, y, tableau = new_workspace(m, n), np.zeros(n), np.zeros(m), new_tableau(m, n)
         for sd in SDS:
             cases = [belief(rng, m, n, sd) for _ in range(CASES)]
-            cold, warm, gap, saddle = [], [], 0.0, []
+            cold, warm, saddle, gap = [], [], [], 0.0
             for means, sds in cases:
-                fresh = np.zeros((REPEATS + 1, m))
-                turns = iter(fresh)
-                gap = max(gap, solve_program(means, sds, 1e-9, next(turns), x, work).gap)
-                cold.append(best(lambda: solve_program(means, sds, 1e-9, next(turns), x, work)))
+                solutions = np.zeros((REPEATS, m))
+                gap = max(gap, solve_program(means, sds, 1e-9, np.zeros(m), x, work).gap)
+                cold.append(best(solve_program, ((means, sds, 1e-9, w, x, work) for w in solutions)))
                 means[0, 0], sds[0, 0] = means[0, 0] + 0.3 * sds[0, 0], 0.9 * sds[0, 0]
-                turns = iter(fresh)
-                warm.append(best(lambda: solve_program(means, sds, 1e-9, next(turns), x, work)))
-                saddle.append(best(lambda: find_saddle(means, x, y, tableau)))
+                warm.append(best(solve_program, ((means, sds, 1e-9, w, x, work) for w in solutions)))
+                saddle.append(best(find_saddle, [(means, x, y, tableau)] * REPEATS))
             cone = np.median([by_cone(*case) for case in cases[:3]])
             numbers = " | ".join(f"{np.median(times) * 1e6:.0f} µs" for times in (cold, warm))
             others = f"{gap:.0e} | {np.median(saddle) * 1e6:.0f} µs | {cone * 1e3:.1f} ms"

@@ -1,5 +1,7 @@
 """Play in matrix games: regret by a plain replay, determinism, opponents, growth of regret, wrong arguments."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,10 @@ from klearning import games
 from klearning.trials.streams import streams
 
 AGENTS = (games.KLearning(), games.UCB(), games.Thompson(), games.EXP3(), games.Equilibrium())
-ids = {"ids": lambda agent: type(agent).__name__}
+
+
+def named(agent):
+    return type(agent).__name__
 
 
 def replay(agent, game, rounds, seed):
@@ -43,7 +48,7 @@ def replay(agent, game, rounds, seed):
     return np.array(values)
 
 
-@pytest.mark.parametrize("agent", AGENTS, **ids)
+@pytest.mark.parametrize("agent", AGENTS, ids=named)
 def test_regret_is_that_of_a_plain_replay(agent):
     game = games.random_game(4, 3, seed=1, noise=0.5)
     matches = games.play(agent, game, rounds=60, seeds=[3, 8])
@@ -53,7 +58,7 @@ def test_regret_is_that_of_a_plain_replay(agent):
         np.testing.assert_allclose(matches.regret[k], expected, atol=tolerance)
 
 
-@pytest.mark.parametrize("agent", AGENTS, **ids)
+@pytest.mark.parametrize("agent", AGENTS, ids=named)
 @pytest.mark.parametrize("opponent", ["best_response", "equilibrium", "exp3", "self_play"])
 def test_results_depend_on_the_seed_alone(agent, opponent):
     game = games.rock_paper_scissors()
@@ -143,7 +148,7 @@ def test_powers():
     ],
     ids=["1x1", "one column", "one row", "no noise", "constant"],
 )
-@pytest.mark.parametrize("agent", AGENTS, **ids)
+@pytest.mark.parametrize("agent", AGENTS, ids=named)
 def test_small_and_degenerate_games(agent, game):
     matches = games.play(agent, game, rounds=200, seeds=2)
     assert np.isfinite(matches.regret).all()
@@ -184,39 +189,41 @@ def test_an_interrupt_ends_it():
 
 
 GAME = games.rock_paper_scissors()
+ANYTHING: Any = games  # what a reader without types may hand in
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: games.Game([[1.0, np.nan]]), r"payoffs\[0, 1\]=nan is not finite"),
-        (lambda: games.Game([1.0, 2.0]), "payoffs has shape"),
-        (lambda: games.Game(np.zeros((0, 2))), "at least one row"),
-        (lambda: games.Game([[1e60]]), "payoffs has a number of size 1e[+]60"),
-        (lambda: games.Game([["a"]]), "payoffs is not an array of numbers"),
-        (lambda: games.Game([[1.0]], noise=-1.0), "noise=-1.0"),
-        (lambda: games.Game([[1.0]], name=""), "name=''"),
-        (lambda: games.Game([[1.0]], moves=(("a", "b"), ())), "give 1, one per row"),
-        (lambda: games.solve([[0.0, 1.0]], [[1.0]]), "sds has shape"),
-        (lambda: games.solve([[0.0, 1.0]], [[1.0, -1.0]]), r"sds\[0, 1\]=-1 is negative"),
-        (lambda: games.solve([[0.0, np.inf]], [[1.0, 1.0]]), r"means\[0, 1\]=inf"),
-        (lambda: games.solve([[0.0]], [[1.0]], tolerance=0.0), "tolerance=0.0"),
-        (lambda: games.saddle([[np.nan]]), r"payoffs\[0, 0\]=nan"),
-        (lambda: games.play(kl.KLearning(), GAME), "plays no matrix games: give games.KLearning"),
-        (lambda: games.play(games.KLearning, GAME), r"is a class: call it, games.KLearning\(\)"),
-        (lambda: games.play(games.BestResponse(), GAME), "opponent's chair only"),
-        (lambda: games.play(games.UCB(), GAME.payoffs), "is no game"),
-        (lambda: games.play(games.UCB(), GAME, "best_respnse"), "did you mean 'best_response'"),
-        (lambda: games.play(games.UCB(), GAME, games.EXP3), "is a class"),
-        (lambda: games.play(games.UCB(), GAME, 3), "opponent=3"),
-        (lambda: games.play(games.UCB(), GAME, rounds=0), "rounds=0"),
-        (lambda: games.play(games.UCB(), GAME, seeds=[1, 1]), "seeds"),
-        (lambda: games.play(games.UCB(), GAME, prior=kl.Beta()), "is no Gaussian"),
-        (lambda: games.play(games.UCB(), GAME, threads=0), "threads=0"),
-        (lambda: games.UCB(scale=-1.0), "scale=-1.0"),
-        (lambda: games.EXP3(unit=0.0), "unit=0.0"),
-        (lambda: games.random_game(0, 3), "rows=0"),
-        (lambda: games.inspection_game(1), "sites=1"),
+        (lambda: ANYTHING.Game([[1.0, np.nan]]), r"payoffs\[0, 1\]=nan is not finite"),
+        (lambda: ANYTHING.Game([1.0, 2.0]), "payoffs has shape"),
+        (lambda: ANYTHING.Game(np.zeros((0, 2))), "at least one row"),
+        (lambda: ANYTHING.Game([[1e60]]), "payoffs has a number of size 1e[+]60"),
+        (lambda: ANYTHING.Game([["a"]]), "payoffs is not an array of numbers"),
+        (lambda: ANYTHING.Game([[1.0]], noise=-1.0), "noise=-1.0"),
+        (lambda: ANYTHING.Game([[1.0]], name=""), "name=''"),
+        (lambda: ANYTHING.Game([[1.0]], moves=(("a", "b"), ())), "2 words for rows: give 1"),
+        (lambda: ANYTHING.Game([[1.0]], moves=3), "moves=3 is no pair"),
+        (lambda: ANYTHING.solve([[0.0, 1.0]], [[1.0]]), "sds has shape"),
+        (lambda: ANYTHING.solve([[0.0, 1.0]], [[1.0, -1.0]]), r"sds\[0, 1\]=-1 is negative"),
+        (lambda: ANYTHING.solve([[0.0, np.inf]], [[1.0, 1.0]]), r"means\[0, 1\]=inf"),
+        (lambda: ANYTHING.solve([[0.0]], [[1.0]], tolerance=0.0), "tolerance=0.0"),
+        (lambda: ANYTHING.saddle([[np.nan]]), r"payoffs\[0, 0\]=nan"),
+        (lambda: ANYTHING.play(kl.KLearning(), GAME), "plays no matrix games: give games.KLearning"),
+        (lambda: ANYTHING.play(games.KLearning, GAME), r"is a class: call it, games.KLearning\(\)"),
+        (lambda: ANYTHING.play(games.BestResponse(), GAME), "opponent's chair only"),
+        (lambda: ANYTHING.play(games.UCB(), GAME.payoffs), "is no game"),
+        (lambda: ANYTHING.play(games.UCB(), GAME, "best_respnse"), "did you mean 'best_response'"),
+        (lambda: ANYTHING.play(games.UCB(), GAME, games.EXP3), "is a class"),
+        (lambda: ANYTHING.play(games.UCB(), GAME, 3), "opponent=3"),
+        (lambda: ANYTHING.play(games.UCB(), GAME, rounds=0), "rounds=0"),
+        (lambda: ANYTHING.play(games.UCB(), GAME, seeds=[1, 1]), "seeds"),
+        (lambda: ANYTHING.play(games.UCB(), GAME, prior=kl.Beta()), "is no Gaussian"),
+        (lambda: ANYTHING.play(games.UCB(), GAME, threads=0), "threads=0"),
+        (lambda: ANYTHING.UCB(scale=-1.0), "scale=-1.0"),
+        (lambda: ANYTHING.EXP3(unit=0.0), "unit=0.0"),
+        (lambda: ANYTHING.random_game(0, 3), "rows=0"),
+        (lambda: ANYTHING.inspection_game(1), "sites=1"),
     ],
 )
 def test_wrong_arguments(call, words):

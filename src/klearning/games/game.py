@@ -1,8 +1,11 @@
 """A zero-sum matrix game, and some to begin with."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
 from klearning.arrays.cards import html_card
@@ -10,32 +13,40 @@ from klearning.arrays.types import Floats
 from klearning.games.simplex import Saddle, matrix, saddle, told
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Game:
     """Payoffs to us, a row per move of the opponent's and a column per move of ours; what we gain the opponent loses.
 
     A round pays ``payoffs[i, j]`` and Gaussian noise of standard deviation ``noise``, which both sides see. Random
-    streams are named by the game's ``name``.
+    streams are named by the game's ``name``; ``moves`` are words for rows and for columns.
     """
 
     payoffs: Floats
-    noise: float = 1.0
-    name: str = "game"
-    moves: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # of the opponent and of ours, in words
-    equilibrium: Saddle = field(init=False)
+    noise: float
+    name: str
+    moves: tuple[tuple[str, ...], tuple[str, ...]]  # of the opponent and of ours; empty where there are no words
+    equilibrium: Saddle
 
-    def __post_init__(self) -> None:
-        A = matrix("payoffs", self.payoffs).copy()
-        checks.moderate("noise", self.noise, 0.0)
-        if not isinstance(self.name, str) or not self.name:
-            raise ValueError(f"name={self.name!r} is no text: give the game a name")
-        for k, (words, size) in enumerate(zip(self.moves, A.shape, strict=True)):
-            if words and len(words) != size:
-                raise ValueError(f"moves[{k}] has {len(words)} words: give {size}, one per {('row', 'column')[k]}")
-        object.__setattr__(self, "payoffs", A)
-        object.__setattr__(self, "noise", float(self.noise))
-        object.__setattr__(self, "equilibrium", saddle(A))
+    def __init__(
+        self,
+        payoffs: ArrayLike,
+        noise: float = 1.0,
+        name: str = "game",
+        moves: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    ) -> None:
+        A = matrix("payoffs", payoffs).copy()
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"name={name!r} is no text: give the game a name")
+        fields = {
+            "payoffs": A,
+            "noise": checks.moderate("noise", noise, 0.0),
+            "name": name,
+            "moves": _words(moves, A.shape),
+            "equilibrium": saddle(A),
+        }
         A.setflags(write=False)
+        for field, value in fields.items():
+            object.__setattr__(self, field, value)
 
     @property
     def value(self) -> float:
@@ -55,6 +66,17 @@ class Game:
             "the opponent's": told(others),
         }
         return html_card(f"{self.name}: {self.payoffs.shape[0]} × {self.payoffs.shape[1]} moves", facts)
+
+
+def _words(moves: Any, shape: tuple[int, ...]) -> tuple[tuple[str, ...], ...]:
+    try:
+        rows, columns = (tuple(words) for words in moves)
+    except (TypeError, ValueError):
+        raise ValueError(f"moves={moves!r} is no pair: give words for rows and words for columns") from None
+    for side, words, size in (("row", rows, shape[0]), ("column", columns, shape[1])):
+        if words and len(words) != size:
+            raise ValueError(f"moves has {len(words)} words for {side}s: give {size}, one per {side}")
+    return rows, columns
 
 
 def rock_paper_scissors(noise: float = 1.0) -> Game:
