@@ -14,7 +14,8 @@ import numpy as np
 
 from klearning import games
 from klearning.arrays.types import Floats
-from klearning.games.program import new_workspace, solve_program
+from klearning.games.newton import new_workspace
+from klearning.games.program import solve_program
 from klearning.games.simplex import find_saddle, new_tableau
 from klearning.statistics import mean_interval
 

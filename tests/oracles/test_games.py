@@ -105,7 +105,7 @@ def test_plan_is_a_point_of_the_program_and_nothing_is_below_it():
 
 def test_gap_is_honest_for_any_policy():
     """Σ(f − a)₊²/(2b) = H: the certificate of a mixture is the least of the Lagrangian, found by a fine search."""
-    from klearning.games.program import lower_bound
+    from klearning.games.newton import lower_bound
 
     rng = np.random.default_rng(3)
     for _ in range(20):

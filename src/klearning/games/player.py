@@ -13,7 +13,7 @@ import numpy as np
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
 from klearning.beliefs.rewards import RewardPrior, reward_posterior
-from klearning.games.program import Workspace, new_workspace
+from klearning.games.newton import Workspace, new_workspace
 
 
 class Side(NamedTuple):
