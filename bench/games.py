@@ -1,4 +1,4 @@
-"""Matrix games: how long a solve takes, and how regret grows. python -m bench.games [solve] [regret] [--seeds 30]
+"""Matrix games, how long a solve takes and how regret grows: python -m bench.games [solve] [regret] [prior]
 
 Times are of the processor, the least of some rounds, for the compiled call alone; regret is against the best response
 unless it says otherwise. Markdown comes out.
@@ -96,15 +96,34 @@ def regret_table(seeds: int) -> None:
             print(f"| {boards[2].name} | {opponent} | {type(agent).__name__} | {means} | |")
 
 
+def prior_table(count: int) -> None:
+    """Games drawn from the prior, the same for all agents, one match in each: Bayes regret."""
+    heads = " | ".join(f"{t:,}" for t in ROUNDS)
+    print(f"| size | agent | {heads} | after {max(ROUNDS):,} [95%] | power of the mean |\n|---|---|" + "---|" * 5)
+    for size in (2, 3, 5, 10):
+        boards = [games.random_game(size, size, seed=k) for k in range(count)]
+        for agent in AGENTS:
+            regret = np.concatenate([games.play(agent, g, rounds=max(ROUNDS), seeds=1).regret for g in boards])
+            curve = regret.mean(axis=0)
+            means = " | ".join(f"{curve[t - 1]:.0f}" for t in ROUNDS)
+            last = mean_interval(regret[:, -1])
+            power = np.log(curve[-1] / curve[max(ROUNDS) // 10 - 1]) / np.log(10.0)
+            told = f"{last.estimate:.0f} [{last.low:.0f}, {last.high:.0f}]"
+            print(f"| {size} × {size} | {type(agent).__name__} | {means} | {told} | {power:.2f} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tables", nargs="*", help="solve, regret; both where none is named")
+    parser.add_argument("tables", nargs="*", help="solve, regret, prior; all where none is named")
     parser.add_argument("--seeds", type=int, default=30)
+    parser.add_argument("--games", type=int, default=100, help="drawn from the prior")
     arguments = parser.parse_args()
     if not arguments.tables or "solve" in arguments.tables:
         solve_table()
     if not arguments.tables or "regret" in arguments.tables:
         regret_table(arguments.seeds)
+    if not arguments.tables or "prior" in arguments.tables:
+        prior_table(arguments.games)
 
 
 if __name__ == "__main__":
