@@ -264,8 +264,8 @@ def arrive_unseen(model: Model, l: int, T: float, top: float, room: Visits, even
 def flows_forth(model: Model, c: Floats, unit: float, room: Visits) -> tuple[float, float]:
     """What arrives by the tilted rows, layer by layer; returns the dual value of that, and the geometric mean of T.
 
-    For every λ, T λ0 ≥ λ(K − V) + T λ log(cap/λ), so that where λ flows V cancels: Σ λ (m + c/T + T log(cap/λ) − T D) is
-    at most F, whatever V is.
+    For every λ, T λ0 ≥ λ(K − V) + T λ log(cap/λ), so that where λ flows V cancels: Σ λ (m + c/T + T log(cap/λ) − T D)
+    is at most F, whatever V is.
     """
     layers, gamma, onward = model.layers, room.unseen.discount, room.onward
     dual = heat = steps = 0.0

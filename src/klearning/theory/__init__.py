@@ -52,6 +52,7 @@ from klearning.theory.unrolling import (
     unrolled,
     unrolling_bound,
 )
+from klearning.theory.visits import positive_part_bound, two_budgets, visits_bound
 
 __all__ = [
     "Chain",
@@ -96,6 +97,7 @@ __all__ = [
     "phi",
     "pigeonhole",
     "pigeonhole_on_a_path",
+    "positive_part_bound",
     "q_cumulants",
     "quadrature",
     "regret_bound",
@@ -109,9 +111,11 @@ __all__ = [
     "temperature_is_optimal",
     "theorem_arithmetic",
     "tilde_cumulants",
+    "two_budgets",
     "unrolled",
     "unrolling_bound",
     "variational",
+    "visits_bound",
     "weak_duality",
     "widest_coin",
 ]
