@@ -55,7 +55,7 @@ class Visits(NamedTuple):
     slope: Floats  # ∂φ/∂T
     low: Ints  # (L,) exponents to choose from
     high: Ints
-    open: Flags  # (L, GRID): which of them are looked at
+    choices: Flags  # (L, GRID): which of them are looked at
     K_grid: Floats  # (GRID, A, width)
     slope_grid: Floats
 
@@ -69,7 +69,7 @@ def visits_arrays(belief: Belief, p: Posterior, cap: Floats | None = None) -> Vi
     arrives, onward, kept = np.zeros((3, belief.states))
     chance, K, slope = np.zeros((3, *shape))
     low, high = np.zeros((2, belief.horizon), np.int64)
-    open = np.ones((belief.horizon, GRID), np.bool_)
+    choices = np.ones((belief.horizon, GRID), np.bool_)
     K_grid, slope_grid = np.zeros((2, GRID, belief.actions, soft.K_a.size))
     most = np.ones(shape) if cap is None else cap
     exponent, place = np.zeros(shape, np.int64), np.zeros(belief.actions, np.int64)
@@ -88,7 +88,7 @@ def visits_arrays(belief: Belief, p: Posterior, cap: Floats | None = None) -> Vi
         slope,
         low,
         high,
-        open,
+        choices,
         K_grid,
         slope_grid,
     )
@@ -116,7 +116,7 @@ def optimistic_rows(model: Model, c: Floats, unit: float, l: int, room: Visits) 
     W, u = room.soft, room.unseen
     even = spread_all_evenly(model, l, W)
     for g in range(room.high[l] - room.low[l] + 1):
-        if not room.open[l, g]:
+        if not room.choices[l, g]:
             room.K_grid[g] = np.inf
             continue
         T = unit * RATIO ** (room.low[l] + g)
@@ -330,13 +330,13 @@ def closer(model: Model, step: float, free: bool, room: Visits) -> None:
     """The next round's beginning, between the last one's and what arrived; and T next to those in use."""
     if free:
         for l in range(model.layers.size - 1):
-            room.open[l] = False
-            room.open[l, 0] = room.open[l, GRID - 1] = True
+            room.choices[l] = False
+            room.choices[l, 0] = room.choices[l, GRID - 1] = True
             for a in range(room.chance.shape[0]):
                 for s in range(model.layers[l], model.layers[l + 1]):
                     if s - model.layers[l] != model.end:
                         g = room.exponent[a, s] - room.low[l]
-                        room.open[l, max(g - 2, 0) : g + 3] = True
+                        room.choices[l, max(g - 2, 0) : g + 3] = True
     for s in range(room.arrives.size):
         old, new = room.arrives[s], max(room.onward[s], LEAST)
         room.arrives[s] = old * (new / old) ** step
@@ -349,7 +349,7 @@ def visits_search(
     """Rounds of a sweep back and one forth, to the best bound; ``free``: at temperatures of their own, else at 1."""
     begin_with(model, policy, room)
     room.low[:], room.high[:] = (1, 0) if free else (0, 0)
-    room.open[:] = True
+    room.choices[:] = True
     best, step, gap, rounds, settled = np.inf, 0.5, np.inf, 0, False
     while True:
         bound = values_back(model, c, unit, room)
