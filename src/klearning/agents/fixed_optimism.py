@@ -24,6 +24,7 @@ from klearning.optimism.bonuses import BONUSES, BonusNumbers, fill, refresh
 from klearning.optimism.priced_sweep import Priced
 from klearning.optimism.program import program, soft_part, solve_at, solve_best
 from klearning.optimism.temperature import Temperature, scheduled
+from klearning.optimism.visits import Visits
 from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task, play
 
@@ -48,7 +49,7 @@ class Memory(NamedTuple):
     c: Floats  # a column for every state; or for every row of the tables, where layers share them and c is the same
     warm: float
     policy: Floats
-    work: Soft | Priced
+    work: Soft | Priced | Visits
 
     def check(self, fresh: "Memory", name: str) -> None:
         check_derived(self.posterior, fresh.posterior, f"{name}.posterior")

@@ -44,6 +44,7 @@ class Bonus:
     proved: str  # of which beliefs `bound` is an upper bound by proof, in words; `proof.is_proved` decides
     spans: Callable[[Belief], Floats]
     prices: bool = False  # whether the sweep itself accounts for unknown transitions
+    per_visit: bool = False  # whether every state and action has a temperature of its own, and layers may share tables
     schedule: bool = True  # whether the schedule of temperatures is for it
     needs_span: bool = False
     fill: Callable[[BonusNumbers, Posterior, Floats], None] | None = None
@@ -92,8 +93,15 @@ BONUSES = {
         Bonus(
             "split", "½ Var(μ|data)",
             "a bound on the certainty equivalent of P·V_{l+1} stands in the place of P̄V_{l+1}, and needs no span",
-            "always; given a stated span, where that span holds for certain",
+            "of layers that are learnt apart; given a stated span, where that span holds for certain",
             no_spans, prices=True, schedule=False,
+        ),
+        Bonus(
+            "visits", "½ Var(μ|data)",
+            "as `split`, with a temperature for every state and action, paid for by how rarely it is visited; uses no "
+            "span",
+            "always, stationary priors included",
+            no_spans, prices=True, per_visit=True, schedule=False,
         ),
     )
 }  # fmt: skip

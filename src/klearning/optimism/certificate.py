@@ -1,8 +1,9 @@
 """`certify`: what the next episode of anybody's policy costs, by proof and by draws.
 
-E V*, the expected optimal value, does not depend on the policy. So with f a proved bound on it and J(π) the value of π
-in the mean model, f − J(π) bounds the Bayes regret E[V* − V^π] of every π, where layers are independent. For any belief
-the mean of V* − V^π over MDPs drawn from it has that expectation, both values from the same draw.
+E V*, the expected optimal value, does not depend on the policy. So with f a proved bound on it, f − E V^π bounds the
+Bayes regret E[V* − V^π] of every π. Where layers are independent E V^π is J(π), the value of π in the mean model; where
+they share a table it is not, and the bonus `visits` bounds it too, as the value of rewards −μ. For any belief the mean
+of V* − V^π over MDPs drawn from it has that expectation, both values from the same draw.
 """
 
 from dataclasses import dataclass
@@ -20,10 +21,11 @@ from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Posterior
 from klearning.beliefs.sampling import draw_whole, drawn_whole, sample_rewards, sample_values
 from klearning.beliefs.sticks import new_sticks, shares_of_unseen
-from klearning.models.sweeps import at_start, hard_sweep, maximum, policy_sweep
+from klearning.models.sweeps import FORBIDDEN, at_start, hard_sweep, maximum, policy_sweep
 from klearning.optimism.plan import solve
-
-PROVED = "split"  # the bonus that is an upper bound for the most beliefs
+from klearning.optimism.program import program
+from klearning.optimism.proof import layers_depend
+from klearning.optimism.visits import PRECISION, visits_arrays, visits_search
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,10 +68,27 @@ def certify(belief: Belief, policy: Floats | Layers, draws: int = 200, seed: int
     p = belief.posterior()
     regrets = np.zeros(count)
     draw_regrets(p, table, rewards, rows, twin, regrets)
-    best = solve(belief, bonus=PROVED)
-    expected = policy_sweep(p.model, p.model.reward, table, np.zeros(belief.states), np.zeros(belief.states))
-    bound = best.bound - expected if best.proved else inf
+    most = most_value(belief)
+    bound = most - least_value(belief, p, table) if most < inf else inf
     return Certificate(bound, float(regrets.mean()), float(regrets.std(ddof=1) / np.sqrt(count)), count)
+
+
+def most_value(belief: Belief) -> float:
+    """A proved bound on E V*; infinite where there is none. `split` is the better one of what it is proved for."""
+    plan = solve(belief, bonus="visits" if layers_depend(belief) else "split")
+    return plan.bound if plan.proved else inf
+
+
+def least_value(belief: Belief, p: Posterior, policy: Floats) -> float:
+    """What a policy, (A, S), is expected to return, at least: exactly that where layers are independent."""
+    if not layers_depend(belief):
+        return policy_sweep(p.model, p.model.reward, policy, np.zeros(belief.states), np.zeros(belief.states))
+    allowed = p.model.reward > FORBIDDEN
+    if (policy[~np.tile(allowed, belief.horizon)] > 0.0).any():
+        return -inf
+    losses = p.model._replace(reward=np.where(allowed, -p.model.reward, 0.0))
+    room, c = visits_arrays(belief, p, policy), program(belief, "visits").c
+    return -visits_search(losses, c, 1.0, True, PRECISION, policy.copy(), room).bound
 
 
 def _streams(seed: int) -> tuple[np.random.Generator, np.random.Generator, np.random.Generator]:

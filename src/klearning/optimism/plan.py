@@ -20,6 +20,7 @@ from klearning.optimism.bonuses import check_optimism, check_schedule
 from klearning.optimism.priced_sweep import Priced
 from klearning.optimism.program import Program, k_values, program, solve_at, solve_best
 from klearning.optimism.temperature import Schedule, Temperature, first_guess, fixed, scheduled
+from klearning.optimism.visits import Visits
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,8 +28,9 @@ class Plan:
     """What a solve returns; arrays as one (S_l, A) or (S_l,) per layer.
 
     ``bound`` is f(τ), and ``gap`` how far at most it is above its minimum over τ (with `split` and a stated span, a
-    local one). Where ``proved``, the bound is an upper bound on the expected optimal value, by proof, for this belief
-    and bonus; elsewhere it may lie below it.
+    local one; with `visits`, over V at the temperatures that it found, whose geometric mean is ``temperature``). Where
+    ``proved``, the bound is an upper bound on the expected optimal value, by proof, for this belief and bonus;
+    elsewhere it may lie below it.
     """
 
     temperature: float
@@ -76,10 +78,10 @@ def solve(
 ) -> Plan:
     """K-values (e-bellmanop) and the Boltzmann policy over them (e-policy).
 
-    ``temperature`` is "optimal", a number, or ``schedule(t)``; ``bonus`` is "paper", "sharp", "reward" or "split".
-    The optimum is found to a duality gap below ``tolerance`` times the optimism f − J, and times f. It is 0 where
-    nothing is uncertain (act greedily) and infinite where there is one action. ``optimism``, κ in (0, 1], is the share
-    of the bonus that is used.
+    ``temperature`` is "optimal", a number, or ``schedule(t)``; ``bonus`` is "paper", "sharp", "reward", "split" or
+    "visits". The optimum is found to a duality gap below ``tolerance`` times the optimism f − J, and times f (`visits`:
+    to a thousandth of f). It is 0 where nothing is uncertain (act greedily) and infinite where there is one action.
+    ``optimism``, κ in (0, 1], is the share of the bonus that is used.
     """
     tolerance = checks.number("tolerance", tolerance, 0.0, 1.0, above=True)
     whole = program(belief, bonus)
@@ -127,8 +129,9 @@ def _number(ready: Program, temperature: float | Schedule, optimism: float) -> f
 
 @kernel
 def complete(
-    model: Model, c: Floats, tau: float, policy: Floats, K: Floats, V: Floats, occupancy: Floats, W: Soft | Priced
-) -> None:
+    model: Model, c: Floats, tau: float, policy: Floats, K: Floats, V: Floats, occupancy: Floats,
+    W: Soft | Priced | Visits,
+) -> None:  # fmt: skip
     """K, V and λ of a policy, from the last sweep or in one of the limits."""
     if tau == 0.0 or np.isinf(tau):
         policy_sweep(model, model.reward, policy, V, np.empty(V.size))

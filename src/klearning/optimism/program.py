@@ -24,6 +24,13 @@ from klearning.optimism.priced_sweep import (
 )
 from klearning.optimism.proof import is_proved
 from klearning.optimism.temperature import Temperature, at_optimum, at_temperature
+from klearning.optimism.visits import (
+    Visits,
+    visits_arrays,
+    visits_at_optimum,
+    visits_at_temperature,
+    visits_k_values,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +42,7 @@ class Program:
     numbers: BonusNumbers
     posterior: Posterior
     c: Floats
-    work: Soft | Priced
+    work: Soft | Priced | Visits
 
     @property
     def model(self) -> Model:
@@ -44,12 +51,12 @@ class Program:
     @property
     def priced(self) -> bool:
         """Whether the sweep prices transitions: the bonus does, and there are any to learn."""
-        return isinstance(self.work, Priced)
+        return isinstance(self.work, Priced) or (isinstance(self.work, Visits) and self.work.learns)
 
     @property
     def proved(self) -> bool:
         """Whether f(τ) is an upper bound on the expected optimal value by proof, whatever τ."""
-        return is_proved(self.belief, self.bonus.prices, self.posterior, self.c)
+        return is_proved(self.belief, self.bonus, self.posterior, self.c)
 
 
 def program(belief: Belief, bonus: str, tied: bool = False) -> Program:
@@ -61,14 +68,21 @@ def program(belief: Belief, bonus: str, tied: bool = False) -> Program:
     same = tied and chosen.fill is None and not numbers.spread.any()
     c = np.zeros(belief.visits.shape if same else (belief.actions, belief.states))
     (chosen.fill or fill)(numbers, p, c)
-    priced = chosen.prices and belief.transitions.learns
-    work = priced_arrays(belief, p) if priced else soft_arrays(belief.layers, belief.actions)
-    return Program(belief, chosen, numbers, p, c, work)
+    return Program(belief, chosen, numbers, p, c, workspace(belief, chosen, p))
 
 
-def soft_part(work: Soft | Priced) -> Soft:
+def workspace(belief: Belief, bonus: Bonus, p: Posterior) -> Soft | Priced | Visits:
+    """Room for the sweep that goes with a bonus."""
+    if bonus.per_visit:
+        return visits_arrays(belief, p)
+    if bonus.prices and belief.transitions.learns:
+        return priced_arrays(belief, p)
+    return soft_arrays(belief.layers, belief.actions)
+
+
+def soft_part(work: Soft | Priced | Visits) -> Soft:
     """What the last sweep left."""
-    return work.soft if isinstance(work, Priced) else work
+    return work if isinstance(work, Soft) else work.soft
 
 
 @kernel
@@ -80,6 +94,10 @@ def plain_k_values(model: Model, c: Floats, tau: float, K: Floats, V: Floats, W:
 
 
 # the workspace says which sweep: its kind is known when a kernel is compiled
-solve_at: Callable[..., Temperature] = by_record({Soft: at_temperature, Priced: priced_at_temperature})
-solve_best: Callable[..., Temperature] = by_record({Soft: at_optimum, Priced: priced_at_optimum})
-k_values: Callable[..., None] = by_record({Soft: plain_k_values, Priced: priced_k_values})
+solve_at: Callable[..., Temperature] = by_record(
+    {Soft: at_temperature, Priced: priced_at_temperature, Visits: visits_at_temperature}
+)
+solve_best: Callable[..., Temperature] = by_record(
+    {Soft: at_optimum, Priced: priced_at_optimum, Visits: visits_at_optimum}
+)
+k_values: Callable[..., None] = by_record({Soft: plain_k_values, Priced: priced_k_values, Visits: visits_k_values})

@@ -60,6 +60,7 @@ from klearning.theory.unrolling import (
     unrolled,
     unrolling_bound,
 )
+from klearning.theory.visits import positive_part_bound, two_budgets, visits_bound
 
 __all__ = [
     "Chain",
@@ -108,6 +109,7 @@ __all__ = [
     "phi",
     "pigeonhole",
     "pigeonhole_on_a_path",
+    "positive_part_bound",
     "q_cumulants",
     "quadrature",
     "regret_bound",
@@ -122,10 +124,12 @@ __all__ = [
     "theorem_arithmetic",
     "thompson_is_optimistic",
     "tilde_cumulants",
+    "two_budgets",
     "unrolled",
     "unrolling_bound",
     "variational",
     "vbos_is_optimistic",
+    "visits_bound",
     "weak_duality",
     "widest_coin",
 ]
