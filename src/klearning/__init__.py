@@ -20,6 +20,7 @@ from klearning.agents.soft_q_learning import SoftQLearning
 from klearning.agents.ucbvi import UCBVI
 from klearning.agents.ucfh import UCFH
 from klearning.agents.ucrl2 import UCRL2
+from klearning.agents.vapor import VAPOR
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode
 from klearning.beliefs.rewards import Beta, Gaussian, UnknownNoise
@@ -41,6 +42,8 @@ from klearning.optimism.certificate import Certificate, certify
 from klearning.optimism.cone import solve_cone
 from klearning.optimism.plan import Plan, solve
 from klearning.optimism.temperature import Schedule, schedule
+from klearning.optimism.vapor import vapor
+from klearning.optimism.vapor_cone import vapor_cone
 from klearning.theory import regret_bound
 from klearning.trials.agent import Agent
 from klearning.trials.contract import BrokenContract, check_agent
@@ -70,6 +73,7 @@ __all__ = [
     "UCBVI",
     "UCFH",
     "UCRL2",
+    "VAPOR",
     "Agent",
     "Belief",
     "Beta",
@@ -126,4 +130,6 @@ __all__ = [
     "solve",
     "solve_cone",
     "suggest_prior",
+    "vapor",
+    "vapor_cone",
 ]
