@@ -30,10 +30,13 @@ from klearning.optimism.occupancy import (
     set_doubts,
 )
 
-MOST_STEPS, MOST_SWEEPS, MOST_CUTS = 100, 100, 40
+MOST_STEPS, MOST_SWEEPS, MOST_CUTS = 50, 100, 40
 FORCING = 0.1  # how far conjugate gradients bring the residual down, per step of Newton's
 ROUNDING = 1e-14
-UNEVEN, COARSE, FINER = 1e-5, 1e-2, 0.1  # doubts that differ by more are made so little by little, from a coarse floor
+FAINT = 1e-280  # a flow of which a share is still a float
+UNEVEN = 1e-5  # doubts that differ by more, or are too much for Newton's steps, are made so little by little:
+COARSE, FINER, ROUGH = 1e-2, 0.1, 1e-3  # from a coarse floor under all of them, by a factor, to a rough gap each time
+
 
 
 class Occupied(NamedTuple):
@@ -46,18 +49,44 @@ class Occupied(NamedTuple):
     sweeps: int
 
 
+@kernel(inline=True)
+def secant(ratio: float) -> float:
+    """(ρ − 1) / ln ρ: how much stiffer a flow is on the way to ρ times as much than where it is, as an exponential."""
+    return (ratio - 1.0) / np.log(ratio)
+
+
 @kernel
 def curvature(W: Flows) -> None:
-    """The stiffness of pairs and states."""
+    """The stiffness of pairs and states; where much more flows in than out, that on the way to balance.
+
+    There the Hessian sends a value much too far, and nowhere where nothing flows out at all.
+    """
     actions, states = W.u.shape
-    total = W.softness
-    total[:] = 0.0
+    outflow = W.y
+    outflow[:] = 0.0
     for a in range(actions):
         u, occupancy, doubt, stiffness = W.u[a], W.occupancy[a], W.doubt[a], W.stiffness[a]
         for s in range(index(states)):
-            w = occupancy[s] * u[s] * u[s] * u[s] / ((u[s] * u[s] + 1.0) * doubt[s])
-            stiffness[s] = w
-            total[s] += w
+            stiffness[s] = occupancy[s] * u[s] * u[s] * u[s] / ((u[s] * u[s] + 1.0) * doubt[s])
+            outflow[s] += occupancy[s]
+    for s in range(states):
+        inflow = W.residual[s] + outflow[s]
+        if outflow[s] > FAINT:
+            if inflow > 2.0 * outflow[s]:
+                for a in range(actions):
+                    W.stiffness[a, s] *= secant(inflow / outflow[s])
+        elif inflow > FAINT:
+            likeliest = -1
+            for a in range(actions):
+                if W.full[a, s] > 0.0 and (likeliest < 0 or W.u[a, s] < W.u[likeliest, s]):
+                    likeliest = a
+            if likeliest >= 0:
+                W.stiffness[likeliest, s] = 2.0 * inflow / (W.doubt[likeliest, s] * W.u[likeliest, s])
+    total = W.softness
+    total[:] = 0.0
+    for a in range(actions):
+        for s in range(index(states)):
+            total[s] += W.stiffness[a, s]
     for a in range(actions):
         share, stiffness = W.share[a], W.stiffness[a]
         for s in range(index(states)):
@@ -168,6 +197,9 @@ def move(model: Model, W: Flows, V: Floats, value: float, fall: float) -> float:
 def descend(model: Model, W: Flows, tolerance: float, V: Floats, policy: Floats) -> Occupied:
     """Newton's steps until the gap is ``tolerance`` of the optimism, measured where it may well be."""
     value, fall, sweeps = dual(model, V, W), np.inf, 0
+    if policy.shape[0] == 1:  # nothing to choose: the values that balance are the best
+        mean, optimism, gap = follow(model, W, policy)
+        return Occupied(mean + optimism, 0.0, np.abs(W.residual).max(), 0, 0)
     for steps in range(MOST_STEPS + 1):
         if FORCING * FORCING * fall <= tolerance * abs(value) or steps == MOST_STEPS or steps == 0:
             mean, optimism, gap = follow(model, W, policy)
@@ -176,6 +208,7 @@ def descend(model: Model, W: Flows, tolerance: float, V: Floats, policy: Floats)
         curvature(W)
         fall, more = direction(model, W)
         value, sweeps = move(model, W, V, value, fall), sweeps + more
+    gap = max(gap, 0.0)
     return Occupied(mean + optimism + gap, gap, np.abs(W.residual).max(), steps, sweeps)
 
 
@@ -189,14 +222,15 @@ def occupy(model: Model, discount: float, tolerance: float, W: Flows, V: Floats,
         greedy(Q, policy)
         occupancy_sweep(model, policy, W.feasible)
         return Occupied(bound, 0.0, 0.0, 0, 1)
-    floor = COARSE if least < UNEVEN * largest else CERTAIN
-    steps = sweeps = 0
+    coarse = least < UNEVEN * largest
+    floor, steps, sweeps = COARSE if coarse else CERTAIN, 0, 0
     while True:
         inflows(model, W, policy)
         set_doubts(model, W, floor * largest)
         balance(model, W, V)
-        best = descend(model, W, tolerance, V, policy)
+        last = floor * largest <= max(least, CERTAIN * largest)
+        best = descend(model, W, tolerance if last else ROUGH, V, policy)
         steps, sweeps = steps + best.steps, sweeps + best.sweeps
-        if floor <= CERTAIN:
+        if last and (coarse or best.steps < MOST_STEPS):
             return Occupied(best.bound, best.gap, best.residual, steps, sweeps)
-        floor = max(FINER * floor, CERTAIN)
+        floor, coarse = (COARSE if last else max(FINER * floor, CERTAIN)), True

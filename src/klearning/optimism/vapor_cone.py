@@ -24,10 +24,6 @@ def flow_program(model: Model, s: Floats) -> tuple[Any, list[Any], list[Any]]:
         import cvxpy as cp
     except ImportError:
         raise ImportError("vapor_cone needs CVXPY: pip install cvxpy clarabel scipy") from None
-    if (model.reward <= FORBIDDEN).any():
-        raise ValueError("belief knows of actions that are not allowed, and a cone program does not: use kl.vapor")
-    if model.end >= 0 or not (model.scale <= 1.0).all():
-        raise ValueError("belief knows where episodes end, or a discount, and a cone program does not: use kl.vapor")
     actions, widths = s.shape[0], np.diff(model.layers).tolist()
     occupancy = [cp.Variable((actions, n), nonneg=True) for n in widths]
     value, inflow, constraints, flow = 0.0, model.initial, [], []
@@ -49,13 +45,18 @@ def vapor_cone(belief: Belief, bonus: str = "reward", solver: str = "CLARABEL", 
     """The same Plan as ``vapor(belief, bonus)``, from a cone solver; its values are the multipliers of the flow."""
     checks.choice("solver", solver, SOLVERS)
     p, W = uncertain(belief, bonus, optimism)
+    if p.model.end >= 0 or p.discount < 1.0 or (p.model.reward <= FORBIDDEN).any():
+        raise ValueError(
+            "belief knows of an end of episodes, of actions that are not allowed or of a discount, "
+            "and this cone program does not: use kl.vapor"
+        )
     problem, variables, flow = flow_program(p.model, W.stated)
     problem.solve(solver=solver)
     if problem.status not in ("optimal", "optimal_inaccurate"):
         raise RuntimeError(f"{solver} stopped with status {problem.status!r} on this belief")
     occupancy = np.concatenate([np.clip(x.value, 1e-300, 1.0) for x in variables], axis=1)
     policy = occupancy / occupancy.sum(axis=0)
-    V, K = -np.concatenate([c.dual_value for c in flow]), np.zeros_like(policy)
+    V, K = np.concatenate([c.dual_value for c in flow]), np.zeros_like(policy)
     root = np.sqrt(-2.0 * np.log(occupancy))
     tau = np.divide(W.stated, root, out=np.full_like(root, np.inf), where=root > 0.0)
     all_action_values(p.model, p.model.reward, V, K)
