@@ -38,7 +38,6 @@ UNEVEN = 1e-5  # doubts that differ by more, or are too much for Newton's steps,
 COARSE, FINER, ROUGH = 1e-2, 0.1, 1e-3  # from a coarse floor under all of them, by a factor, to a rough gap each time
 
 
-
 class Occupied(NamedTuple):
     """The bound, the certified gap, the most by which a flow is out of balance, steps of Newton's, sweeps of theirs."""
 

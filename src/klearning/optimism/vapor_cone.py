@@ -1,6 +1,6 @@
 """VAPOR's program through CVXPY: an independent reference for `vapor`, thousands of times slower; needs the extra ``cone``.
 
-    maximise Σ λ m + √2 Σ s g   subject to the flow of λ,   g² ≤ λ e  (a quadratic cone),   e ≤ −λ ln λ  (an exponential one)
+maximise Σ λ m + √2 Σ s g   subject to the flow of λ,   g² ≤ λ e  (a quadratic cone),   e ≤ −λ ln λ  (an exponential one)
 """
 
 from typing import Any
