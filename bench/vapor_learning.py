@@ -1,8 +1,8 @@
-"""How fast VAPOR learns: `python -m bench.vapor_learning deep_sea|bayes_regret [--seeds N] [--processes P] [--out FILE]`.
+"""How fast VAPOR learns: `python -m bench.vapor_learning deep_sea` or `bayes_regret`, with --seeds, --processes, --out.
 
-deep_sea: mean episodes to the first hit and until solved, protocol `text`, at depths 10 to 50, beside K-learning and PSRL.
-bayes_regret: mean regret after 100 and 1000 episodes on MDPs drawn from the prior (5 layers of 5 states, 2 actions, Beta(1,1)
-rewards, Dirichlet rows of mass 1), one episode loop per MDP, every agent on the same ones.
+deep_sea: mean episodes to the first hit and until solved, protocol `text`, beside K-learning and PSRL.
+bayes_regret: mean regret after 100 and 1000 episodes on MDPs drawn from the prior (5 layers of 5 states, 2 actions,
+Beta(1,1) rewards, Dirichlet rows of mass 1), every agent on the same ones.
 """
 
 import argparse
@@ -17,8 +17,9 @@ import numpy as np
 
 import klearning as kl
 from klearning.papers.odonoghue2021.protocols import TEXT
+from klearning.trials.agent import Agent
 
-AGENTS = {
+AGENTS: dict[str, Agent[Any]] = {
     "VAPOR": kl.VAPOR(),
     "VAPOR, κ = 1/2": kl.VAPOR(optimism=0.5),
     "VAPOR, κ = 1/4": kl.VAPOR(optimism=0.25),

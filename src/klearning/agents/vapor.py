@@ -1,4 +1,4 @@
-"""VAPOR (Tarbouriech, Lattimore and O'Donoghue, 2023): act as likely as is optimal, every pair with its own temperature.
+"""VAPOR (Tarbouriech, Lattimore and O'Donoghue, 2023): take an action as often as it may be optimal.
 
 For episode t = 1, 2, …:
 
@@ -6,7 +6,7 @@ For episode t = 1, 2, …:
     follow π_l(a|s) = λ_l(s,a) / Σ_a' λ_l(s,a')
     condition m, s, P̄ on what was seen
 
-The program is solved by Newton's method on its dual (`optimism/occupancy.py`), from the last episode's policy and values.
+The program is solved by Newton's method on its dual (`optimism/occupancy.py`), from the last policy and values.
 """
 
 from dataclasses import dataclass

@@ -90,7 +90,7 @@ def is_bound(belief: Belief, p: Posterior, s: Floats) -> bool:
     """Whether VAPOR's value with this s is an upper bound on the expected optimal value, by proof.
 
     Where transitions are known, E[λμ] ≤ λ̄ (m + s √(−2 ln λ̄)) asks nothing of the layers: they may share a table.
-    Elsewhere μ̃ has to be sub-Gaussian about m, as for K-learning: independent layers, and a span that holds for certain.
+    Elsewhere μ̃ has to be sub-Gaussian about m, as for K-learning: independent layers, a span that holds for certain.
     """
     if belief.transitions.learns:
         return is_proved(belief, False, p, 0.5 * s**2)

@@ -1,12 +1,12 @@
 """VAPOR's program (Tarbouriech et al., 2023): the occupancy that is best on optimistic rewards.
 
-    maximise over λ   Σ λ (m + s √(−2 ln λ))      with the flow of the mean model:  Σ_a λ_{l+1}(s',a) = Σ P̄(s'|s,a) λ_l(s,a)
+    maximise over λ   Σ λ (m + s √(−2 ln λ))      with the flow of P̄:   Σ_a λ_{l+1}(s',a) = Σ P̄(s'|s,a) λ_l(s,a)
 
 The dual has no constraints: a value V_l(s) for every flow that has to balance. A pair (s, a) of layer l then has
 
     z = (V_l(s) − m − P̄V_{l+1}) / s        u − 1/u = z        λ = exp(−u²/2)        temperature τ = s/u
 
-and with these   minimise over V   D(V) = E_ρ V_1 + Σ τ λ.   Its gradient is what flows into a state less what flows out.
+and with these   minimise over V   D(V) = E_ρ V_1 + Σ τ λ.   Its gradient is the flow into a state less the one out.
 D is smooth and convex, and Newton's steps (`occupancy_newton.py`) find its minimum. The policy λ/Σλ has an occupancy
 that does flow, so every V comes with a certificate: the gap between D and the program's value there is a sum of terms
 

@@ -22,7 +22,6 @@ from klearning.optimism.priced_sweep import Priced
 from klearning.optimism.program import Program, k_values, program, solve_at, solve_best
 from klearning.optimism.temperature import Schedule, Temperature, first_guess, fixed, scheduled
 
-
 Heat = TypeVar("Heat", float, Layers, default=float)
 
 
