@@ -296,7 +296,7 @@ def test_bad_input(arguments, words):
 def test_no_belief():
     with pytest.raises(ValueError, match="is no Belief"):
         kl.vapor(kl.deep_sea(3))
-    with pytest.raises(ValueError, match="use kl.vapor"):
+    with pytest.raises(ValueError, match=r"use kl\.vapor"):
         kl.vapor_cone(kl.Belief.empty(kl.Prior(stationary=True), [2, 2], 2, [1.0, 0.0], 1))
 
 

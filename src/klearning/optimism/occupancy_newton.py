@@ -6,8 +6,8 @@ weighted by it, the Hessian is
     Σ w (e_s − p)(e_s − p)ᵀ  =  Fᵀ W F + C        F = I − p̄        C = Σ w (p − p̄)(p − p̄)ᵀ
 
 F is one sweep backwards, Fᵀ one forwards, and with x = F⁻¹ W^(−½) v the equation for a step is (I + K) v = b, in which
-K = W^(−½) F⁻ᵀ C F⁻¹ W^(−½) takes one sweep back and forth. K is how far apart actions lead. Were w in proportion to λ, it
-would be at most I, by the law of total variance; so conjugate gradients need few sweeps: some seven at depth 50.
+K = W^(−½) F⁻ᵀ C F⁻¹ W^(−½) takes one sweep back and forth. K is how far apart actions lead. Were w in proportion to λ,
+it would be at most I, by the law of total variance; so conjugate gradients need few sweeps: some seven at depth 50.
 """
 
 from typing import NamedTuple

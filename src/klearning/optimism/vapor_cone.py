@@ -1,6 +1,6 @@
-"""VAPOR's program through CVXPY: an independent reference for `vapor`, thousands of times slower; needs the extra ``cone``.
+"""VAPOR's program through CVXPY: an independent reference for `vapor`, and slow; needs the extra ``cone``.
 
-maximise Σ λ m + √2 Σ s g   subject to the flow of λ,   g² ≤ λ e  (a quadratic cone),   e ≤ −λ ln λ  (an exponential one)
+With g² ≤ λ e, quadratic cones, and e ≤ −λ ln λ, exponential ones: maximise Σ λ m + √2 Σ s g subject to the flow of λ.
 """
 
 from typing import Any
