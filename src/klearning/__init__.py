@@ -20,6 +20,7 @@ from klearning.agents.soft_q_learning import SoftQLearning
 from klearning.agents.ucbvi import UCBVI
 from klearning.agents.ucfh import UCFH
 from klearning.agents.ucrl2 import UCRL2
+from klearning.agents.vapor import VAPOR
 from klearning.agents.vbos import VBOS
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode
@@ -42,6 +43,8 @@ from klearning.optimism.certificate import Certificate, certify
 from klearning.optimism.cone import solve_cone
 from klearning.optimism.plan import Plan, solve
 from klearning.optimism.temperature import Schedule, schedule
+from klearning.optimism.vapor import vapor
+from klearning.optimism.vapor_cone import vapor_cone
 from klearning.optimism.vbos import Mixture, vbos
 from klearning.theory import regret_bound
 from klearning.trials.agent import Agent
@@ -72,6 +75,7 @@ __all__ = [
     "UCBVI",
     "UCFH",
     "UCRL2",
+    "VAPOR",
     "VBOS",
     "Agent",
     "Belief",
@@ -130,5 +134,7 @@ __all__ = [
     "solve",
     "solve_cone",
     "suggest_prior",
+    "vapor",
+    "vapor_cone",
     "vbos",
 ]

@@ -55,18 +55,13 @@ CASES: dict[str, tuple[Any, dict[str, Any], spaces.Space[Any], bool]] = {
     "KLearning_discount": (kl.KLearning(bonus="split"), {"discount": 0.5}, FOUR, False),
     "KLearning_forget": (kl.KLearning(), {"forget": 0.8}, FOUR, True),
     "UCBVI_forget": (kl.UCBVI("bernstein", 0.001, episodes=100), {"forget": 0.8, "discount": 0.9}, GATED, False),
+    "VAPOR": (kl.VAPOR(), {}, FOUR, False),
+    "VAPOR_masks": (kl.VAPOR("sharp", 0.5), {"discount": 0.9}, GATED, True),
     "PSRL_replan_every": (kl.PSRL(), {"replan_every": 3}, FOUR, True),
     "VBOS": (kl.VBOS(), {"prior": COINS}, FOUR, False),
 }
-LATER = (
-    "VBOS",
-    "unknown_noise",
-    "masks",
-    "continuing",
-    "discount",
-    "forget",
-    "replan_every",
-)  # than version 1 of the format
+# than version 1 of the format
+LATER = ("unknown_noise", "masks", "continuing", "discount", "forget", "replan_every", "VAPOR", "VBOS")
 
 
 class Clockwork:

@@ -57,7 +57,7 @@ def cone_program(model: Model, c: Floats) -> ConeProgram:
         for a in range(actions):
             k = model.reward[a, rows] + c[a, here] * w
             if l + 1 < L:
-                seen, even = _layer_matrix(model, l, a)
+                seen, even = layer_matrix(model, l, a)
                 k = k + seen @ V[l + 1] + even * means[l + 1]
             K[l].append(k)
             z.append(cp.Variable(len(choices[l])))
@@ -66,7 +66,7 @@ def cone_program(model: Model, c: Floats) -> ConeProgram:
     return ConeProgram(cp.Problem(cp.Minimize(model.initial @ V[0]), constraints), tau, K, V)
 
 
-def _layer_matrix(model: Model, l: int, a: int) -> tuple[Any, Floats]:
+def layer_matrix(model: Model, l: int, a: int) -> tuple[Any, Floats]:
     """Σ_s' P̄(s'|s,a) V(s') as (sparse matrix on V, coefficients on the mean of V)."""
     from scipy.sparse import csr_array
 

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, replace
 from math import isfinite, sqrt
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
+from typing_extensions import TypeVar
 
 from klearning.arrays import checks
 from klearning.arrays.cards import digits, html_card
@@ -22,10 +23,12 @@ from klearning.optimism.program import Program, k_values, program, solve_at, sol
 from klearning.optimism.temperature import Schedule, Temperature, first_guess, fixed, scheduled
 from klearning.optimism.visits import Visits
 
+Heat = TypeVar("Heat", float, Layers, default=float)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan:
-    """What a solve returns; arrays as one (S_l, A) or (S_l,) per layer.
+class Plan(Generic[Heat]):
+    """What a solve returns; arrays as one (S_l, A) or (S_l,) per layer. So is `vapor`'s ``temperature``.
 
     ``bound`` is f(τ), and ``gap`` how far at most it is above its minimum over τ (with `split` and a stated span, a
     local one; with `visits`, over V at the temperatures that it found, whose geometric mean is ``temperature``). Where
@@ -33,7 +36,7 @@ class Plan:
     elsewhere it may lie below it.
     """
 
-    temperature: float
+    temperature: Heat
     k_values: Layers
     values: Layers
     policy: Layers
@@ -52,14 +55,21 @@ class Plan:
         return draw_policy(ax, what, action, self.values, self.k_values, self.policy, self.occupancy)
 
     def __repr__(self) -> str:
-        numbers = {"temperature": self.temperature, "bound": self.bound, "gap": self.gap}
+        numbers = {"temperature": self._heat(), "bound": self.bound, "gap": self.gap}
         told = ", ".join(f"{name}={digits(x)}" for name, x in numbers.items())
         return f"Plan({told}, proved={self.proved}, {size_text(self.policy)})"
+
+    def _heat(self) -> float | str:
+        """The temperature, or from where to where there are some."""
+        if isinstance(self.temperature, float):
+            return self.temperature
+        low, high = (extreme(np.concatenate(self.temperature)) for extreme in (np.min, np.max))
+        return f"{digits(float(low))} to {digits(float(high))}"
 
     def _repr_html_(self) -> str:
         meaning = "by proof" if self.proved else "not proved for this belief and bonus"
         facts = {
-            "temperature": self.temperature,
+            "temperature": self._heat(),
             "bound on the optimal value": f"{digits(self.bound)} ({meaning})",
             "gap": self.gap,
             "sweeps": self.sweeps,
