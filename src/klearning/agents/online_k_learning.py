@@ -124,7 +124,7 @@ def soft_value(m: Memory, optimism: float, l: int, s: int) -> float:
     best, total = k_value(m, optimism, l, 0, s), 1.0
     for a in range(1, m.Y.shape[0]):
         K = k_value(m, optimism, l, a, s)
-        if K > best:
+        if best < K:
             best, total = K, 1.0 + total * exp_negative((best - K) / m.tau)
         else:
             total += exp_negative((K - best) / m.tau)
