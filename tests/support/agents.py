@@ -8,6 +8,7 @@ from klearning import (
     UCFH,
     UCRL2,
     KLearning,
+    OnlineKLearning,
     OptimisticQLearning,
     QLearning,
     SoftQLearning,
@@ -34,5 +35,7 @@ SETTINGS = [
     SoftQLearning(form="model"),
     OptimisticQLearning("hoeffding", 0.02),
     OptimisticQLearning("bernstein", 0.02, episodes=100),
+    OptimisticQLearning("hoeffding", 0.02, order="backward", replay=3),
+    OnlineKLearning("forward", 0, 1.0, 0.2, sharpness=1.0),
 ]
 STEPWISE = [agent for agent in SETTINGS if callable(agent.plan)]  # those that learn in simulators

@@ -56,6 +56,8 @@ CASES: dict[str, tuple[Any, dict[str, Any], spaces.Space[Any], bool]] = {
     "KLearning_forget": (kl.KLearning(), {"forget": 0.8}, FOUR, True),
     "UCBVI_forget": (kl.UCBVI("bernstein", 0.001, episodes=100), {"forget": 0.8, "discount": 0.9}, GATED, False),
     "PSRL_replan_every": (kl.PSRL(), {"replan_every": 3}, FOUR, True),
+    "OnlineKLearning": (kl.OnlineKLearning(), {}, FOUR, True),
+    "OnlineKLearning_layered": (kl.OnlineKLearning("forward", 3), {"prior": LAYERED}, GATED, False),
 }
 LATER = ("unknown_noise", "masks", "continuing", "discount", "forget", "replan_every")  # than version 1 of the format
 

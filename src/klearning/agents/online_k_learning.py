@@ -6,12 +6,13 @@ prior mass of a transition row. With V_l(s) = τ log Σ_a exp(K_l(s,a)/τ), V̄_
 
     K_l(s,a) = R̂ + (κ α0 γ V̄_{l+1} + n Y_l(s,a)) / (κ α0 + n) + κ c/τ         the bonus is outside what is learnt
     Y_l(s,a) ← Y_l(s,a) + α_n (γ V_{l+1}(s') − Y_l(s,a))
-    follow π_l(a|s) ∝ exp(K_l(s,a)/τ)
-    log τ ← log τ − η (τH − κC/τ)/(τH + κC/τ)      H, C: entropy and c along the episode; H = κC/τ² at the exact τ*
+    follow π_l(a|s) ∝ exp(β K_l(s,a)/τ)                                         β = 1 is K-learning's policy
+    log τ ← log τ − η (τH − κC/τ)/(τH + κC/τ)                                   τH = κC/τ at the exact solver's τ*
 
-"forward" learns from the steps of an episode in their order, which is after each step, because a layer is met once;
-"backward" from its last step to its first. Then episodes that were kept are learnt from again. With a stationary prior
-R̂, c and n are of all steps together, and what follows a step is learnt from in every layer.
+H is the entropy of exp(K/τ) and C its mean c, summed over the states that the episode met. "forward" learns from the
+steps in their order, which is after each step, because a layer is met once; "backward" from the last step to the first.
+Then episodes that were kept are learnt from again. With a stationary prior R̂, c and n are of all steps together, and
+what follows a step is learnt from in every layer.
 """
 
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ class Settings(NamedTuple):
     replay: int
     optimism: float  # κ
     rate: float  # η; 0 where τ is held
+    sharpness: float  # β
 
 
 @marked(
@@ -169,15 +171,16 @@ def temperature(tau: float, entropy: float, uncertainty: float, rate: float) -> 
 
 @kernel
 def next_temperature(m: Memory, settings: Settings, episode: Episode, steps: int) -> float:
-    """By the policy that was followed, and by what was known when it was made."""
-    H, C, weight = 0.0, 0.0, 1.0
+    """By the policy of K at τ in the states that were met, and by what was known when they were."""
+    H, C, weight, actions = 0.0, 0.0, 1.0, m.Y.shape[0]
     for l in range(steps):
         s = episode.states[l]
-        for a in range(m.policy.shape[0]):
-            p = m.policy[a, s]
-            if p > 0.0:
-                H -= weight * p * np.log(p)
-                C += weight * p * m.c[a, s - m.layers[l] + m.table[l]]
+        V = soft_value(m, settings.optimism, l, s)
+        for a in range(actions):
+            gap = min(0.0, k_value(m, settings.optimism, l, a, s) - V) / m.tau
+            p = exp_negative(gap)
+            H -= weight * p * gap
+            C += weight * p * m.c[a, s - m.layers[l] + m.table[l]]
         weight *= m.discount
     tau = temperature(m.tau, H, settings.optimism * C, settings.rate)
     return min(max(tau, m.start / FAR), m.start * FAR)
@@ -213,27 +216,28 @@ def moved_on(m: Memory, tau: float, replay: Replay) -> Memory:
 
 
 @kernel
-def plan(m: Memory, optimism: float) -> None:
-    """K, V and the policy of every state at today's τ, the last layer first."""
-    L, K = m.layers.size - 1, m.policy
+def plan(m: Memory, settings: Settings) -> None:
+    """V and the policy of every state at today's τ, the last layer first."""
+    L, actions, sharpness = m.layers.size - 1, m.Y.shape[0], settings.sharpness / m.tau
     for l in range(L - 1, -1, -1):
         m.ahead[l] = m.discount * m.V[m.layers[l + 1] : m.layers[l + 2]].mean() if l + 1 < L else 0.0
         for s in range(m.layers[l], m.layers[l + 1]):
-            for a in range(K.shape[0]):
-                K[a, s] = k_value(m, optimism, l, a, s)
-            best, total = K[:, s].max(), 0.0
-            for a in range(K.shape[0]):
-                m.policy[a, s] = exp_negative((K[a, s] - best) / m.tau)
+            m.V[s] = soft_value(m, settings.optimism, l, s)
+            best, total = -np.inf, 0.0
+            for a in range(actions):
+                m.policy[a, s] = k_value(m, settings.optimism, l, a, s)
+                best = max(best, m.policy[a, s])
+            for a in range(actions):
+                m.policy[a, s] = exp_negative(sharpness * (m.policy[a, s] - best))
                 total += m.policy[a, s]
-            for a in range(K.shape[0]):
+            for a in range(actions):
                 m.policy[a, s] /= total
-            m.V[s] = best + m.tau * np.log(total) if s - m.layers[l] != m.end else 0.0
 
 
 @kernel
 def episodes(m: Memory, settings: Settings, task: Task, first: int, count: int) -> Memory:
     for t in range(first, first + count):
-        plan(m, settings.optimism)
+        plan(m, settings)
         task.log.diagnostics[0, t] = m.tau
         play(task, m.policy, t)
         m = update(m, settings, task.episode)
@@ -244,8 +248,9 @@ def episodes(m: Memory, settings: Settings, task: Task, first: int, count: int) 
 class OnlineKLearning(Agent[Memory]):
     """Model-free K-learning, with the steps of an episode in the ``order`` "backward" or "forward".
 
-    ``replay`` episodes that are kept are learnt from again after each. ``optimism`` is κ in (0, 1], and its default is
-    fitted to DeepSea. The ``temperature`` is "learnt" with the step ``rate`` η per episode, or a number that is held.
+    ``replay`` episodes that are kept are learnt from again after each. ``optimism`` is κ in (0, 1]. The ``temperature``
+    is "learnt" with the step ``rate`` η per episode, or a number that is held. With a ``sharpness`` β of 1 the policy
+    is K-learning's, with more it is closer to the best action by K. The defaults are fitted to DeepSea.
     """
 
     order: str = "backward"
@@ -253,6 +258,7 @@ class OnlineKLearning(Agent[Memory]):
     optimism: float = 0.25
     temperature: str | float = LEARNT
     rate: float = 0.2
+    sharpness: float = 3.0
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"order": ORDERS, "temperature": (LEARNT,)}
     diagnostics: ClassVar[tuple[str, ...]] = ("temperature",)
@@ -266,10 +272,11 @@ class OnlineKLearning(Agent[Memory]):
         else:
             fixed(self.temperature)
         checks.number("rate", self.rate, 0.0, 1.0, above=True)
+        checks.number("sharpness", self.sharpness, 1.0, 1e6)
 
     def settings(self) -> Settings:
         rate = float(self.rate) if isinstance(self.temperature, str) else 0.0
-        return Settings(self.order == "backward", int(self.replay), float(self.optimism), rate)
+        return Settings(self.order == "backward", int(self.replay), float(self.optimism), rate, float(self.sharpness))
 
     def begin(self, belief: Belief) -> Memory:
         L, shape, prior = belief.horizon, (belief.actions, belief.states), belief.prior.reward.numbers()
@@ -295,7 +302,7 @@ class OnlineKLearning(Agent[Memory]):
         return episodes(memory, self.settings(), task, first, count)
 
     def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
-        plan(memory, float(self.optimism))
+        plan(memory, self.settings())
         diagnostics[0] = memory.tau
         return memory
 

@@ -17,7 +17,7 @@ from klearning.arrays.uniforms import threefry
 from klearning.beliefs.posterior import Episode
 
 ORDERS = ("forward", "backward")  # in which the steps of an episode are learnt from
-MOST = 1000  # episodes that are kept
+MOST = 200  # episodes that are kept
 NEWEST = -1
 
 
