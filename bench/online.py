@@ -14,34 +14,31 @@ import numpy as np
 import klearning as kl
 
 FIRST_SEED = 100
-DEPTHS = {10: 3000, 20: 5000, 30: 8000}  # and the most episodes
+DEPTHS = {10: 1000, 20: 2000, 30: 3000}  # and the most episodes
 SCALES = (1e-4, 3e-5, 1e-5, 1e-6)  # of optimistic Q-learning: its best depends on depth and slip, so all are shown
+
+
+def optimistic(*scales: float, replay: int) -> dict[str, Any]:
+    agents = [kl.OptimisticQLearning(scale=scale, order="backward", replay=replay) for scale in scales]
+    return {f"OptimisticQLearning(scale={x.scale:g}, order='backward', replay={replay})": x for x in agents}
+
+
 DEEP_SEA: dict[str, Any] = {
     "OnlineKLearning()": kl.OnlineKLearning(),
-    "OnlineKLearning(sharpness=1)": kl.OnlineKLearning(sharpness=1.0),
+    **optimistic(*SCALES, replay=20),
     "OnlineKLearning(replay=5)": kl.OnlineKLearning(replay=5),
+    **optimistic(*SCALES, replay=5),
+    "OnlineKLearning(sharpness=1)": kl.OnlineKLearning(sharpness=1.0),
     "OnlineKLearning(replay=50)": kl.OnlineKLearning(replay=50),
     "OnlineKLearning('forward', replay=0)": kl.OnlineKLearning("forward", replay=0),
     "OptimisticQLearning(scale=0.001)": kl.OptimisticQLearning(scale=0.001),
-    **{
-        f"OptimisticQLearning(scale={scale:g}, order='backward', replay={replay})": kl.OptimisticQLearning(
-            scale=scale, order="backward", replay=replay
-        )
-        for replay in (5, 20)
-        for scale in SCALES
-    },
     "KLearning()": kl.KLearning(),
 }
 COINS = kl.Prior(kl.Beta(1.0, 1.0), kl.Dirichlet(1.0))
 RANDOM: dict[str, Any] = {
     "OnlineKLearning()": kl.OnlineKLearning(),
     "OnlineKLearning(sharpness=1)": kl.OnlineKLearning(sharpness=1.0),
-    **{
-        f"OptimisticQLearning(scale={scale:g}, order='backward', replay=20)": kl.OptimisticQLearning(
-            scale=scale, order="backward", replay=20
-        )
-        for scale in (1e-2, 1e-3, 1e-4)
-    },
+    **optimistic(1e-2, 1e-3, 1e-4, replay=20),
     "KLearning(optimism=0.25)": kl.KLearning(optimism=0.25),
     "PSRL()": kl.PSRL(),
 }
@@ -88,7 +85,7 @@ def main() -> None:
         }
         late = {name: pool.submit(wander, name, options.worlds) for name in RANDOM}
         heads = [f"L={depth}{', slip' * slips}" for slips in (False, True) for depth in DEPTHS]
-        print("| agent | " + " | ".join(heads) + " |\n|---" * 1 + "|---" * len(heads) + "|")
+        print("| agent | " + " | ".join(heads) + " |\n|---" + "|---" * len(heads) + "|")
         for name, cells in jobs.items():
             print(f"| `{name}` | " + " | ".join(cell.result() for cell in cells) + " |", flush=True)
         print("\n| agent | 1000 episodes (90th percentile) | 5000 episodes |\n|---|---|---|")
