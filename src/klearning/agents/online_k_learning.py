@@ -262,7 +262,7 @@ class OnlineKLearning(Agent[Memory]):
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"order": ORDERS, "temperature": (LEARNT,)}
     diagnostics: ClassVar[tuple[str, ...]] = ("temperature",)
-    paper: ClassVar[str] = "O'Donoghue (2021), section 5: an online algorithm that it conjectures"
+    paper: ClassVar[str] = "after O'Donoghue (2021), Variational Bayesian reinforcement learning with regret bounds"
 
     def __post_init__(self) -> None:
         check_replay(self.order, self.replay)
