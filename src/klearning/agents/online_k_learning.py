@@ -218,20 +218,22 @@ def moved_on(m: Memory, tau: float, replay: Replay) -> Memory:
 @kernel
 def plan(m: Memory, settings: Settings) -> None:
     """V and the policy of every state at today's τ, the last layer first."""
-    L, actions, sharpness = m.layers.size - 1, m.Y.shape[0], settings.sharpness / m.tau
+    L, actions, beta = m.layers.size - 1, m.Y.shape[0], settings.sharpness
     for l in range(L - 1, -1, -1):
         m.ahead[l] = m.discount * m.V[m.layers[l + 1] : m.layers[l + 2]].mean() if l + 1 < L else 0.0
         for s in range(m.layers[l], m.layers[l + 1]):
-            m.V[s] = soft_value(m, settings.optimism, l, s)
-            best, total = -np.inf, 0.0
+            best, soft, sharp = -np.inf, 0.0, 0.0
             for a in range(actions):
                 m.policy[a, s] = k_value(m, settings.optimism, l, a, s)
                 best = max(best, m.policy[a, s])
             for a in range(actions):
-                m.policy[a, s] = exp_negative(sharpness * (m.policy[a, s] - best))
-                total += m.policy[a, s]
+                gap = (m.policy[a, s] - best) / m.tau
+                m.policy[a, s] = exp_negative(beta * gap)
+                soft += exp_negative(gap)
+                sharp += m.policy[a, s]
             for a in range(actions):
-                m.policy[a, s] /= total
+                m.policy[a, s] /= sharp
+            m.V[s] = best + m.tau * np.log(soft) if s - m.layers[l] != m.end else 0.0
 
 
 @kernel

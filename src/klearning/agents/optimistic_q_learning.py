@@ -82,31 +82,43 @@ def bonus(memory: Memory, settings: Settings, L: int, a: int, s: int, met: float
 
 
 @kernel(inline=True)
-def learn(memory: Memory, l: int, s: int, a: int, target: float) -> None:
+def learn(memory: Memory, l: int, s: int, a: int, alpha: float, target: float) -> None:
     """Let Q of (s,a) come nearer to the target, and bring value and policy of the state up to date."""
-    Q, L = memory.Q, memory.layers.size - 1
-    alpha = (L + 1.0) / (L + max(1.0, memory.visits[a, s]))
+    Q = memory.Q
     Q[a, s] += alpha * (target - Q[a, s])
     best = Q[0, s]
     for other in range(1, Q.shape[0]):
         best = max(best, Q[other, s])
-    memory.V[s] = min(float(L - l), best)
+    memory.V[s] = min(float(memory.layers.size - 1 - l), best)
     greedy_at(Q, s, memory.policy)
+
+
+@kernel(inline=True)
+def visit(memory: Memory, settings: Settings, episode: Episode, l: int, iota: float) -> None:
+    """Learn from step l."""
+    s, a, L = episode.states[l], episode.actions[l], memory.layers.size - 1
+    memory.visits[a, s] += 1.0
+    met = memory.discount * memory.V[episode.states[l + 1]] if l + 1 < min(L, episode.states.size) else 0.0
+    alpha = (L + 1.0) / (L + memory.visits[a, s])
+    b = settings.scale * bonus(memory, settings, L, a, s, met, iota)
+    learn(memory, l, s, a, alpha, episode.rewards[l] + met + b)
 
 
 @kernel
 def update(memory: Memory, settings: Settings, episode: Episode, iota: float) -> None:
     """Learn from one episode, and bring values and policy up to date where it passed."""
-    L, steps = memory.layers.size - 1, 0
-    while steps < episode.actions.size and episode.states[steps] - memory.layers[steps] != memory.end:
-        steps += 1
-    for k in range(steps):
-        l = steps - 1 - k if settings.backward else k
-        s, a = episode.states[l], episode.actions[l]
-        memory.visits[a, s] += 1.0
-        met = memory.discount * memory.V[episode.states[l + 1]] if l + 1 < min(L, episode.states.size) else 0.0
-        b = settings.scale * bonus(memory, settings, L, a, s, met, iota)
-        learn(memory, l, s, a, episode.rewards[l] + met + b)
+    for l in range(episode.actions.size):
+        if episode.states[l] - memory.layers[l] == memory.end:
+            break
+        visit(memory, settings, episode, l, iota)
+
+
+@kernel
+def update_backward(memory: Memory, settings: Settings, episode: Episode, iota: float) -> None:
+    """The same from the last step to the first."""
+    for l in range(episode.actions.size - 1, -1, -1):
+        if episode.states[l] - memory.layers[l] != memory.end:
+            visit(memory, settings, episode, l, iota)
 
 
 @kernel
@@ -120,8 +132,9 @@ def relearn(memory: Memory, settings: Settings, episode: Episode, iota: float) -
             s, a, inside = layers[l] + replay.places[e, l], replay.actions[e, l], l + 1 < min(L, replay.known[e])
             if s - layers[l] != memory.end:
                 met = memory.discount * memory.V[layers[l + 1] + replay.places[e, l + 1]] if inside else 0.0
-                b = settings.scale * np.sqrt(L**3 * iota / max(1.0, memory.visits[a, s]))
-                learn(memory, l, s, a, replay.rewards[e, l] + met + b)
+                k = max(1.0, memory.visits[a, s])
+                target = replay.rewards[e, l] + met + settings.scale * np.sqrt(L**3 * iota / k)
+                learn(memory, l, s, a, (L + 1.0) / (L + k), target)
     return replay
 
 
@@ -137,7 +150,10 @@ def episodes(memory: Memory, settings: Settings, task: Task, first: int, count: 
     for t in range(first, first + count):
         play(task, memory.policy, t)
         iota = logarithm(memory, settings, t)
-        update(memory, settings, task.episode, iota)
+        if settings.backward:
+            update_backward(memory, settings, task.episode, iota)
+        else:
+            update(memory, settings, task.episode, iota)
         if settings.replay > 0:
             replay = relearn(memory, settings, task.episode, iota)
             memory = Memory(
@@ -214,5 +230,5 @@ class OptimisticQLearning(Agent[Memory]):
     def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
         settings = self.settings()
         iota = logarithm(memory, settings, t)
-        update(memory, settings, episode, iota)
+        (update_backward if settings.backward else update)(memory, settings, episode, iota)
         return memory._replace(replay=relearn(memory, settings, episode, iota)) if self.replay else memory
