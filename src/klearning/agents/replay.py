@@ -21,7 +21,7 @@ MOST = 200  # episodes that are kept
 NEWEST = -1
 
 
-@marked(counts=("kept", "count"), finite=("rewards",))
+@marked(counts=("kept", "total"), finite=("rewards",))
 class Replay(NamedTuple):
     places: Ints  # (episodes, L + 1), states counted from the first of their layer: wider layers change none of them
     actions: Ints
@@ -29,7 +29,7 @@ class Replay(NamedTuple):
     steps: Ints
     known: Ints  # how many states are: one per step, or one more
     kept: int  # how many of the newest may come again
-    count: int  # how many there have been
+    total: int  # how many there have been
 
 
 def check_replay(order: str, replay: int) -> None:
@@ -49,7 +49,7 @@ def empty_replay(horizon: int, replay: int) -> Replay:
 def keep(replay: Replay, layers: Ints, episode: Episode, steps: int) -> Replay:
     """With the first steps of an episode, in the place of the oldest one; the arrays are changed."""
     most = replay.steps.size
-    e = replay.count % most
+    e = replay.total % most
     replay.steps[e], replay.known[e] = steps, min(steps + 1, episode.states.size)
     for k in range(replay.known[e]):
         replay.places[e, k] = episode.states[k] - layers[k]
@@ -57,7 +57,7 @@ def keep(replay: Replay, layers: Ints, episode: Episode, steps: int) -> Replay:
         replay.actions[e, k], replay.rewards[e, k] = episode.actions[k], episode.rewards[k]
     kept = min(replay.kept + 1, most)
     return Replay(
-        replay.places, replay.actions, replay.rewards, replay.steps, replay.known, kept, replay.count + 1
+        replay.places, replay.actions, replay.rewards, replay.steps, replay.known, kept, replay.total + 1
     )  # fmt: skip
 
 
@@ -65,10 +65,10 @@ def keep(replay: Replay, layers: Ints, episode: Episode, steps: int) -> Replay:
 def pick(replay: Replay, i: int) -> int:
     """Which episode is the i-th to be learnt from again now; or the `NEWEST`."""
     if i == NEWEST:
-        return (replay.count - 1) % replay.steps.size
-    word, _ = threefry(np.uint64(0), np.uint64(0), np.uint64(replay.count), np.uint64(i))
-    age = np.int64(word % np.uint64(replay.kept))
-    return (replay.count - 1 - age) % replay.steps.size
+        return (replay.total - 1) % replay.steps.size
+    word, _ = threefry(np.uint64(0), np.uint64(0), np.uint64(replay.total), np.uint64(i))
+    age = int(word % np.uint64(replay.kept))
+    return (replay.total - 1 - age) % replay.steps.size
 
 
 def fading(replay: Replay, factor: float) -> Replay:
@@ -85,5 +85,5 @@ def check_stored(replay: Replay, layers: Ints, actions: int, name: str) -> None:
     refuse(f"{name}.steps", "is no number of steps", (replay.steps < 0) | (replay.steps > L), replay.steps)
     wrong = (replay.known < replay.steps) | (replay.known > replay.steps + 1) | (replay.known > L + 1)
     refuse(f"{name}.known", "is neither as many as steps nor one more", wrong, replay.known)
-    if replay.kept > min(replay.count, len(replay.steps)):
-        raise ValueError(f"{name}.kept={replay.kept} is more than there have been, {replay.count}, or than have room")
+    if replay.kept > min(replay.total, len(replay.steps)):
+        raise ValueError(f"{name}.kept={replay.kept} is more than there have been, {replay.total}, or than have room")
