@@ -1,7 +1,7 @@
 """Model-free agents with the same order and replay: python -m bench.online [--seeds 20] [--processes N] [--speed].
 
 Prints the tables of docs/reference/agents/online_k_learning.md, the one of speed alone with --speed.
-Settings were chosen on seeds 0 to 9; those here begin at 100. A run that is not solved within its episodes is stuck.
+Settings were chosen on seeds below 24; those here begin at 100. A run that is not solved within its episodes is stuck.
 """
 
 import argparse
