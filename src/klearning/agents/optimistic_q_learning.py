@@ -124,17 +124,18 @@ def update_backward(memory: Memory, settings: Settings, episode: Episode, iota: 
 @kernel
 def relearn(memory: Memory, settings: Settings, episode: Episode, iota: float) -> Replay:
     """Keep this episode, and learn again from some that are kept, with the bonus that is due now."""
-    L, layers = memory.layers.size - 1, memory.layers
-    replay = keep(memory.replay, layers, episode, episode.actions.size)
+    L, layers, steps = memory.layers.size - 1, memory.layers, 0
+    while steps < episode.actions.size and episode.states[steps] - layers[steps] != memory.end:
+        steps += 1
+    replay = keep(memory.replay, layers, episode, steps)
     for i in range(settings.replay):
         e = pick(replay, i)
         for l in range(replay.steps[e] - 1, -1, -1):
             s, a, inside = layers[l] + replay.places[e, l], replay.actions[e, l], l + 1 < min(L, replay.known[e])
-            if s - layers[l] != memory.end:
-                met = memory.discount * memory.V[layers[l + 1] + replay.places[e, l + 1]] if inside else 0.0
-                k = max(1.0, memory.visits[a, s])
-                target = replay.rewards[e, l] + met + settings.scale * np.sqrt(L**3 * iota / k)
-                learn(memory, l, s, a, (L + 1.0) / (L + k), target)
+            met = memory.discount * memory.V[layers[l + 1] + replay.places[e, l + 1]] if inside else 0.0
+            k = max(1.0, memory.visits[a, s])
+            target = replay.rewards[e, l] + met + settings.scale * np.sqrt(L**3 * iota / k)
+            learn(memory, l, s, a, (L + 1.0) / (L + k), target)
     return replay
 
 
