@@ -193,6 +193,9 @@ AGENTS: dict[str, tuple[Agent, int, int]] = {  # with episodes, and how often th
     "QLearning": (kl.QLearning(), 20_000, 100),
     "OptimisticQLearning, hoeffding": (kl.OptimisticQLearning(), 20_000, 100),
     "OptimisticQLearning, bernstein": (kl.OptimisticQLearning("bernstein"), 20_000, 100),
+    "OptimisticQLearning, replay 20": (kl.OptimisticQLearning(scale=1e-4, order="backward", replay=20), 2000, 100),
+    "OnlineKLearning": (kl.OnlineKLearning(), 2000, 100),
+    "OnlineKLearning, forward, no replay": (kl.OnlineKLearning("forward", replay=0), 2000, 100),
 }
 
 

@@ -11,6 +11,7 @@ from klearning.agents.baselines import Optimal, Random
 from klearning.agents.beb import BEB
 from klearning.agents.bolt import BOLT
 from klearning.agents.k_learning import KLearning
+from klearning.agents.online_k_learning import OnlineKLearning
 from klearning.agents.optimistic_q_learning import OptimisticQLearning
 from klearning.agents.psrl import PSRL
 from klearning.agents.q_learning import QLearning
@@ -93,6 +94,7 @@ __all__ = [
     "Learner",
     "LiveView",
     "Mixture",
+    "OnlineKLearning",
     "Optimal",
     "OptimisticQLearning",
     "Plan",

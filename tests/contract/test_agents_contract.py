@@ -424,6 +424,7 @@ LEARNERS = [  # for the arms, for the three layers: bonuses small enough to fade
     (kl.BOLT(imagined_reward=1), kl.BOLT(imagined_reward=1)),
     (kl.OptimisticQLearning("hoeffding", 0.8), kl.OptimisticQLearning("hoeffding", 0.05)),
     (kl.OptimisticQLearning("bernstein", 1.0), kl.OptimisticQLearning("bernstein", 0.1)),
+    (kl.OnlineKLearning(), kl.OnlineKLearning()),
 ]
 
 
@@ -538,8 +539,12 @@ WRONG: dict[str, tuple[Any, ...]] = {  # by field, whatever the agent
     "margin": NEGATIVE,
     "noise": NOT_POSITIVE[:-1],
     "optimism": (0.0, 1.1, np.nan, "calm", None),
+    "order": ("sideways", 1, None),
+    "rate": (0.0, 1.1, np.nan, "slow", None),
+    "replay": (-1, 2.5, True, "all"),
     "scale": NEGATIVE,
     "sd": NOT_POSITIVE,
+    "sharpness": (0.5, np.nan, np.inf, "blunt", None),
     "step": STEP,
     "temperature": NOT_POSITIVE,
     "thompson": (-0.1, 1.1, np.nan, "often"),

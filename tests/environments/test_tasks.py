@@ -29,6 +29,7 @@ AGENTS = {
     "td": kl.SoftQLearning(),
     "model": kl.SoftQLearning(form="model"),
     "OptimisticQLearning": kl.OptimisticQLearning(scale=0.02),
+    "OnlineKLearning": kl.OnlineKLearning(),
     "Random": kl.Random(),
 }
 LEFT, RIGHT = 2, 4
@@ -280,6 +281,7 @@ FORGETFUL = [
     "QLearning",
     "td",
     "OptimisticQLearning",
+    "OnlineKLearning",
 ]
 
 

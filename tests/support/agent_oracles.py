@@ -337,3 +337,85 @@ class OnlineOptimisticQ(OnlineQ):
         beta = np.sqrt(L * (W + L) * iota / k) + np.sqrt(L**7 * self.states * self.A) * iota / k
         before, self.beta[s, a] = self.beta[s, a], min(beta, hoeffding)
         return self.scale * (self.beta[s, a] - (1 - alpha) * before) / (2 * alpha)
+
+
+class OnlineK:
+    """Online K-learning: numbers in dictionaries by (layer, state), all episodes in a list; (n0, σ²) of a Gaussian.
+
+    ``tied`` says that all layers are one: pairs are counted by the state's place, and each step teaches all layers.
+    """
+
+    def __init__(self, agent, layers, actions, noise, sd, mass, tied=False, discount=1.0, end=None):
+        self.agent, self.layers, self.L, self.A, self.tied = agent, layers, len(layers) - 1, actions, tied
+        self.n0, self.noise, self.mass, self.gamma, self.end = (noise / sd) ** 2, noise**2, mass, discount, end
+        self.visits, self.moves, self.sums = Counter(), Counter(), Counter()
+        self.Y, self.hope, self.episodes = defaultdict(float), [0.0] * self.L, []
+        held = agent.temperature != "learnt"
+        self.tau = agent.temperature if held else sd * np.sqrt(agent.optimism / (2 * np.log(max(2, actions))))
+        self.rate = 0.0 if held else agent.rate
+
+    def pair(self, l, place, a):
+        return (0 if self.tied else l), place, a
+
+    def c(self, l, place, a):
+        return self.noise / (self.n0 + self.visits[self.pair(l, place, a)]) / 2
+
+    def K(self, l, place):
+        values = []
+        for a in range(self.A):
+            pair, kappa = self.pair(l, place, a), self.agent.optimism
+            n, prior = self.moves[pair], kappa * self.mass
+            ahead = (prior * self.hope[l] + n * self.Y[l, place, a]) / (prior + n) if prior + n else self.hope[l]
+            mean = self.sums[pair] / (self.n0 + self.visits[pair])
+            values.append(mean + ahead + kappa * self.c(l, place, a) / self.tau)
+        return np.array(values)
+
+    def V(self, l, place):
+        return 0.0 if place == self.end else soft_maximum(self.K(l, place), self.tau)
+
+    def plan(self):
+        """The policy as (A, S)."""
+        columns = []
+        for l in reversed(range(self.L)):
+            width = self.layers[l + 1] - self.layers[l]
+            if l + 1 < self.L:
+                after = range(self.layers[l + 2] - self.layers[l + 1])
+                self.hope[l] = self.gamma * np.mean([self.V(l + 1, place) for place in after])
+            for place in reversed(range(width)):
+                x = self.K(l, place) * self.agent.sharpness / self.tau
+                weight = np.exp(x - x.max())
+                columns.append(weight / weight.sum())
+        return np.array(columns[::-1]).T
+
+    def back_up(self, l, place, a, after):
+        n = self.moves[self.pair(l, place, a)]
+        for h in reversed(range(self.L - 1)) if self.tied else [l] * (l + 1 < self.L):
+            target = self.gamma * self.V(h + 1, after)
+            self.Y[h, place, a] += falling(self.L, n) * (target - self.Y[h, place, a])
+
+    def learn(self, episode, again):
+        """And then from those of all episodes that come ``again``."""
+        places = [int(s - self.layers[l]) for l, s in enumerate(episode.states)]
+        steps = places.index(self.end) if self.end in places else len(episode.actions)
+        steps = min(steps, len(episode.actions))
+        H = C = 0.0
+        for l in range(steps):
+            p = np.exp((self.K(l, places[l]) - self.V(l, places[l])) / self.tau)
+            H -= self.gamma**l * p @ np.log(p)
+            C += self.gamma**l * sum(p[a] * self.c(l, places[l], a) for a in range(self.A)) * self.agent.optimism
+        story = [(l, places[l], int(episode.actions[l]), after) for l, after in zip(range(steps), [*places[1:], None])]
+        self.episodes.append([step for step in story if step[3] is not None])
+        for l, place, a, after in story:
+            pair = self.pair(l, place, a)
+            self.visits[pair] += 1
+            self.moves[pair] += after is not None
+            self.sums[pair] += float(episode.rewards[l])
+            if self.agent.order == "forward" and after is not None:
+                self.back_up(l, place, a, after)
+        if self.agent.order == "backward":
+            for step in reversed(self.episodes[-1]):
+                self.back_up(*step)
+        self.tau *= np.exp(-self.rate * (self.tau * H - C / self.tau) / (self.tau * H + C / self.tau))
+        for e in again:
+            for step in reversed(self.episodes[e]):
+                self.back_up(*step)

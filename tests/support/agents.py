@@ -9,6 +9,7 @@ from klearning import (
     UCRL2,
     VAPOR,
     KLearning,
+    OnlineKLearning,
     OptimisticQLearning,
     QLearning,
     SoftQLearning,
@@ -38,5 +39,7 @@ SETTINGS = [
     SoftQLearning(form="model"),
     OptimisticQLearning("hoeffding", 0.02),
     OptimisticQLearning("bernstein", 0.02, episodes=100),
+    OptimisticQLearning("hoeffding", 0.02, order="backward", replay=3),
+    OnlineKLearning("forward", 0, 1.0, 0.2, sharpness=1.0),
 ]
 STEPWISE = [agent for agent in SETTINGS if callable(agent.plan)]  # those that learn in simulators

@@ -59,6 +59,8 @@ CASES: dict[str, tuple[Any, dict[str, Any], spaces.Space[Any], bool]] = {
     "VAPOR_masks": (kl.VAPOR("sharp", 0.5), {"discount": 0.9}, GATED, True),
     "PSRL_replan_every": (kl.PSRL(), {"replan_every": 3}, FOUR, True),
     "VBOS": (kl.VBOS(), {"prior": COINS}, FOUR, False),
+    "OnlineKLearning": (kl.OnlineKLearning(), {}, FOUR, True),
+    "OnlineKLearning_layered": (kl.OnlineKLearning("forward", 3), {"prior": LAYERED}, GATED, False),
 }
 # than version 1 of the format
 LATER = ("unknown_noise", "masks", "continuing", "discount", "forget", "replan_every", "VAPOR", "VBOS")
