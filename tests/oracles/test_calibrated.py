@@ -29,7 +29,7 @@ AGENT = kl.KLearning(optimism="calibrated")
 def searched(belief, bonus, target, begin, warm=0.0):
     ready = program(belief, bonus)
     policy, room = np.zeros_like(ready.c), np.zeros_like(ready.c)
-    found = calibrate(ready.model, ready.c, target, begin, warm, 1e-10, policy, ready.work, room)
+    found = calibrate(ready.model, ready.c, target, begin, warm, 1e-10, policy, room, ready.work)
     return found, policy
 
 
@@ -139,7 +139,6 @@ MISTAKES = {
     "too much": ({"optimism": 1.5}, r"optimism=1\.5"),
     "none": ({"optimism": 0.0}, r"optimism=0\.0"),
     "another word": ({"optimism": "calibratd"}, "did you mean 'calibrated'"),
-    "a price": ({"optimism": "calibrated", "bonus": "split"}, "another bonus"),
     "a share of a price": ({"optimism": 0.5, "bonus": "split"}, "another bonus"),
     "schedule": ({"optimism": "calibrated", "temperature": "schedule"}, "temperature='optimal'"),
     "draws": ({"draws": 0}, "draws=0"),
