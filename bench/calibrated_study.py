@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,8 @@ from klearning.statistics import mean_interval
 from klearning.storage.files import write_whole
 from klearning.trials.agent import Agent
 
-CALIBRATED, THOMPSON, FULL = "calibrated", "Thompson sampling", "K-learning, κ = 1"
+CALIBRATED, INFORMED = "calibrated", "calibrated, informed"
+THOMPSON, FULL = "Thompson sampling", "K-learning, κ = 1"
 PARENTS = (FULL, THOMPSON)
 SIZES = [
     Size(2, 4, 2), Size(4, 4, 2), Size(8, 4, 2), Size(4, 2, 2), Size(4, 8, 2), Size(4, 4, 4), Size(4, 4, 8),
@@ -51,6 +52,7 @@ BSUITE_EPISODES = {"deep_sea": 1000, "deep_sea_stochastic": 2000, "bandit": 10_0
 
 AGENTS: dict[str, Agent] = {
     CALIBRATED: kl.KLearning(optimism="calibrated"),
+    INFORMED: kl.KLearning(optimism="calibrated", thompson="informed"),
     THOMPSON: kl.PSRL(),
     FULL: kl.KLearning(),
     "K-learning, κ = 0.25": kl.KLearning(optimism=0.25),
@@ -66,8 +68,8 @@ AGENTS: dict[str, Agent] = {
     "Q-learning": kl.QLearning(),
     "soft Q-learning": kl.SoftQLearning(),
 } | {name: getattr(kl, name)() for name in ("VAPOR", "OnlineKLearning") if hasattr(kl, name)}
-CLOSE = (CALIBRATED, THOMPSON, FULL, "K-learning, κ = 0.25", "K-learning, κ = 0.1", "VAPOR")
-FAST = {CALIBRATED: kl.KLearning(tolerance=1e-3, optimism="calibrated"), FULL: kl.KLearning(tolerance=1e-3)}
+CLOSE = (CALIBRATED, INFORMED, THOMPSON, FULL, "K-learning, κ = 0.25", "K-learning, κ = 0.1", "VAPOR")
+FAST = {name: replace(AGENTS[name], tolerance=1e-3) for name in (CALIBRATED, INFORMED, FULL)}  # type: ignore[type-var]
 
 
 @dataclass(frozen=True)
@@ -116,8 +118,9 @@ def deep_sea(job: Job, seed: int) -> Numbers:
     """First hit and time to solve, −1 where it was not."""
     name, depth = job.case.split()
     protocol, most = PROTOCOLS[name], EPISODES[name, int(depth)]
-    shared = {CALIBRATED: "calibrated", FULL: 1.0}
-    agent = kl.KLearning(bonus=protocol.bonus, optimism=shared[job.agent]) if job.agent in shared else kl.PSRL()
+    agent = AGENTS[job.agent]
+    if isinstance(agent, kl.KLearning):
+        agent = replace(agent, bonus=protocol.bonus)
     runs = kl.run(agent, protocol.world(int(depth)), prior=protocol.prior, episodes=most, seeds=[seed])
     return [float(x[0]) if np.isfinite(x[0]) else -1.0 for x in (runs.first_hit, runs.solved)]
 
@@ -177,11 +180,11 @@ class Part:
                     yield Job(name, case, agent, range(first, min(first + self.chunk, count)))
 
 
-BOTH = (CALIBRATED, THOMPSON)
-FAMILY = (CALIBRATED, FULL, THOMPSON)
+SAMPLERS = (CALIBRATED, INFORMED, THOMPSON)
+FAMILY = (CALIBRATED, INFORMED, FULL, THOMPSON)
 PARTS = {
     "sizes": Part(tuple(map(label, SIZES)), tuple(AGENTS), 1000, 50, sizes, fewer=200),
-    "long": Part(tuple(map(label, LONG)), BOTH, 1000, 20, long),
+    "long": Part(tuple(map(label, LONG)), SAMPLERS, 1000, 20, long),
     "deep_sea": Part(tuple(f"{name} {depth}" for name, depth in EPISODES), FAMILY, 30, 1, deep_sea),
     "worlds": Part(
         ("river_swim, stationary", "river_swim, closer", "bandit, default", "inventory, closer",

@@ -25,6 +25,7 @@ from klearning.beliefs.belief import Belief
 from klearning.models.soft import boltzmann, soft_sweep
 from klearning.models.sweeps import policy_sweep
 from klearning.optimism.calibration import LEAST, calibrate
+from klearning.optimism.information import fill_gains, informed_share
 from klearning.optimism.temperature import at_optimum
 from klearning.trials.agent import Agent
 from klearning.trials.task import Task, play
@@ -53,21 +54,8 @@ NOTHING = Settings()
 def information(memory: Memory, policy: Floats, I: Floats, V: Floats, room: Floats) -> float:
     """What an episode tells of rewards and rows: Σ λ ½ log(1 + 1/n) of each, in the mean model."""
     p = memory.posterior
-    for a in range(I.shape[0]):
-        for s in range(I.shape[1]):
-            I[a, s] = 0.5 * np.log1p(1.0 / (2.0 + p.visits[a, s])) + 0.5 * np.log1p(1.0 / (p.total + p.moves[a, s]))
+    fill_gains(p, I)
     return policy_sweep(p.model, I, policy, V, room)
-
-
-@kernel
-def best_mixture(d: float, i: float, e: float, j: float) -> float:
-    """The q that minimises ((1−q)d + qe)² / ((1−q)i + qj)."""
-    best = 1.0 if e * e / j < d * d / i else 0.0
-    if (e - d) * (j - i) != 0.0:
-        q = d / (e - d) - 2.0 * i / (j - i)
-        if 0.0 < q < 1.0 and (d + q * (e - d)) ** 2 / (i + q * (j - i)) <= min(e * e / j, d * d / i):
-            best = q
-    return best
 
 
 @kernel
@@ -124,9 +112,8 @@ def plan(
         i = information(memory, memory.policy, I, V, room)
         j = information(memory, memory.room.policy, I, V, room)
         if x.which == RATIO:
-            d = max(estimate - policy_sweep(model, model.reward, memory.policy, V, room), 1e-9)
-            e = max(estimate - policy_sweep(model, model.reward, memory.room.policy, V, room), 1e-9)
-            thompson = rewards.random() < best_mixture(d, i, e, j)
+            q = informed_share(memory.posterior, estimate, memory.policy, memory.room.policy)
+            thompson = rewards.random() < max(q, x.share)
         else:
             thompson = j > i and rewards.random() < x.share
     if thompson:
@@ -168,6 +155,9 @@ def variant(window: int = 10, **settings: float) -> Variant:
 AS_IS = kl.KLearning(optimism="calibrated")
 VARIANTS: dict[str, Agent] = {
     "as it is": AS_IS,
+    "Thompson or not by the information ratio": replace(AS_IS, thompson="informed"),
+    "the same, 5 draws, window 4": replace(AS_IS, thompson="informed", draws=5, window=4),
+    "the same, and one in ten": variant(which=RATIO, share=0.1),
     "no Thompson episodes": replace(AS_IS, thompson=0.0),
     "one in five": replace(AS_IS, thompson=0.2),
     "three in ten": replace(AS_IS, thompson=0.3),
@@ -183,7 +173,6 @@ VARIANTS: dict[str, Agent] = {
     "Thompson share 0.05 + 0.2 log10(1 + t/100)": variant(share=0.05, rise=0.2),
     "κ (1 + 0.2 log(1 + t/100))": variant(growth=0.2),
     "κ (1 + log(1 + t/100))": variant(growth=1.0),
-    "Thompson or not by the information ratio": variant(which=RATIO),
     "the draw where it tells more, half of the time": variant(which=INFORMED, share=0.5),
     "τ half of the best, more κ": variant(cold=0.5),
     "τ twice the best, less κ": variant(cold=2.0),

@@ -9,6 +9,7 @@ from klearning.optimism.blended_sweep import blended_arrays, blended_sweep
 from klearning.optimism.calibration import PRECISION, calibrate_with_price
 from klearning.optimism.priced_sweep import priced_sweep
 from klearning.optimism.program import program
+from klearning.trials.trial import Trial
 
 COINS = kl.Prior(kl.Beta(1.0, 1.0), kl.Dirichlet(1.0))
 
@@ -18,10 +19,7 @@ def belief(stationary=False, episodes=4):
     world = kl.random_mdp(3, 2, 4, COINS, seed=3) if not stationary else kl.river_swim(3, horizon=4)
     prior = COINS if not stationary else kl.Prior(stationary=True)
     begun = kl.Belief.before(prior, world)
-    agent = kl.PSRL()
-    from klearning.trials.trial import Trial
-
-    trial = Trial(agent, world, prior, 1, episodes, 1)
+    trial = Trial(kl.PSRL(), world, prior, 1, episodes, 1)
     for _ in trial.chunks(size=episodes):
         pass
     return begun.after(trial.memory.posterior)
@@ -84,25 +82,24 @@ def test_no_more_than_is_needed():
     assert found.price == 0.0
 
 
-def test_where_rewards_are_all_but_certain():
+def test_where_rewards_are_certain():
     """κ is of no use there, and the price alone meets the target."""
-    prior = kl.Prior(kl.Gaussian(0.0, 0.0, 1.0), kl.Dirichlet(1.0))
-    visits = [np.zeros((1, 2)), np.zeros((2, 2))]
-    believed = kl.Belief.from_counts(
-        prior, visits, [np.zeros((1, 2)), np.zeros((2, 2))], [np.array([[[3.0, 1.0], [0.0, 0.0]]])], [1.0]
-    )
-    found, _ = searched(believed, 0.0)
-    assert np.isfinite(found.temperature.bound)
+    prior = kl.Prior(kl.Gaussian(0.0, 1.0, noise=0.0), kl.Dirichlet(1.0))
+    visits, sums = [np.array([[4.0, 2.0]]), np.ones((2, 2))], [np.zeros((1, 2)), np.array([[0.0, 0.0], [1.0, 1.0]])]
+    believed = kl.Belief.from_counts(prior, visits, sums, [np.array([[[3.0, 1.0], [1.0, 1.0]]])], [1.0])
+    low, high = (kl.solve(believed, bonus=bonus).bound for bonus in ("reward", "split"))
+    assert low < high
+    target = 0.5 * (low + high)
+    found, _ = searched(believed, target)
+    assert 0.0 < found.price < 1.0
+    assert abs(found.temperature.bound - target) <= PRECISION * (high - low)
 
 
-def test_an_agent_has_no_shortfall_by_it():
-    """The bonus `reward` falls short where transitions are what is in doubt; with the price hardly anything is left."""
-    left = {}
-    for bonus in ("reward", "split"):
-        agent = kl.KLearning(bonus=bonus, optimism="calibrated", thompson=0.0)
-        told = kl.run(agent, kl.deep_sea(5), episodes=40, seeds=[1, 2]).diagnostics
-        left[bonus] = told["shortfall"].sum()
-        used = told["price"] > 0.0
-        assert used.any() == (bonus == "split")
-        assert (told["optimism"][used] == 1.0).all()
-    assert left["split"] < 0.2 * left["reward"]
+def test_an_agent_takes_the_price_where_it_must():
+    """Only where the whole bonus is too little, and nothing is short unless the whole price is."""
+    agent = kl.KLearning(bonus="split", optimism="calibrated", thompson=0.0)
+    told = kl.run(agent, kl.deep_sea(5), episodes=40, seeds=[1, 2]).diagnostics
+    priced = told["price"] > 0.0
+    assert priced.any()
+    assert (told["optimism"][priced] == 1.0).all()
+    assert (told["price"][told["shortfall"] > 5e-3] == 1.0).all()

@@ -29,13 +29,17 @@ from klearning.models.sweeps import greedy
 from klearning.optimism.blended_sweep import Blended, blended_arrays
 from klearning.optimism.bonuses import BONUSES, BonusNumbers, fill, refresh
 from klearning.optimism.calibration import calibrated
+from klearning.optimism.information import informed_share
 from klearning.optimism.program import program
 from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task, play
 
 
 class Rule(NamedTuple):
-    """How κ is chosen: draws per plan, standard errors above their mean, and how often a draw itself is acted on."""
+    """How κ is chosen: draws per plan, standard errors above their mean, and how often a draw itself is acted on.
+
+    A share below 0 chooses itself, by the information ratio.
+    """
 
     draws: int
     margin: float
@@ -120,8 +124,10 @@ def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.rand
         memory.posterior.model, memory.c, target, memory.optimism, memory.warm, rule.tolerance,
         memory.policy, memory.room.c, memory.work,
     )  # fmt: skip
-    # evenly spread: 0.1 is every tenth plan
-    thompson = np.floor((plans + 1) * rule.thompson) > np.floor(plans * rule.thompson)
+    if rule.thompson >= 0.0:  # evenly spread: 0.1 is every tenth plan
+        thompson = np.floor((plans + 1) * rule.thompson) > np.floor(plans * rule.thompson)
+    else:
+        thompson = rewards.random() < informed_share(memory.posterior, estimate, memory.policy, memory.room.policy)
     if thompson:
         memory.policy[:] = memory.room.policy
     best = found.temperature
@@ -177,7 +183,7 @@ class CalibratedOptimism(Agent[Memory]):
     draws: int
     window: int
     margin: float
-    thompson: float
+    thompson: str | float
 
     diagnostics: ClassVar[tuple[str, ...]] = (
         "temperature", "bound", "gap", "sweeps", "optimism", "estimate", "error", "shortfall", "thompson",
@@ -185,7 +191,8 @@ class CalibratedOptimism(Agent[Memory]):
     )  # fmt: skip
 
     def rule(self) -> Rule:
-        return Rule(int(self.draws), float(self.margin), float(self.thompson), float(self.tolerance))
+        share = -1.0 if isinstance(self.thompson, str) else float(self.thompson)
+        return Rule(int(self.draws), float(self.margin), share, float(self.tolerance))
 
     def begin(self, belief: Belief) -> Memory:
         ready = program(belief, self.bonus, tied=True)
