@@ -56,8 +56,9 @@ CASES: dict[str, tuple[Any, dict[str, Any], spaces.Space[Any], bool]] = {
     "KLearning_forget": (kl.KLearning(), {"forget": 0.8}, FOUR, True),
     "UCBVI_forget": (kl.UCBVI("bernstein", 0.001, episodes=100), {"forget": 0.8, "discount": 0.9}, GATED, False),
     "PSRL_replan_every": (kl.PSRL(), {"replan_every": 3}, FOUR, True),
+    "KLearning_calibrated": (kl.KLearning(optimism="calibrated", draws=2, thompson=0.3), {}, FOUR, True),
 }
-LATER = ("unknown_noise", "masks", "continuing", "discount", "forget", "replan_every")  # than version 1 of the format
+LATER = ("unknown_noise", "masks", "continuing", "discount", "forget", "replan_every", "calibrated")  # than version 1 of the format
 
 
 class Clockwork:
