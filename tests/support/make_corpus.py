@@ -58,7 +58,15 @@ CASES: dict[str, tuple[Any, dict[str, Any], spaces.Space[Any], bool]] = {
     "PSRL_replan_every": (kl.PSRL(), {"replan_every": 3}, FOUR, True),
     "KLearning_calibrated": (kl.KLearning(optimism="calibrated", draws=2, thompson=0.3), {}, FOUR, True),
 }
-LATER = ("unknown_noise", "masks", "continuing", "discount", "forget", "replan_every", "calibrated")  # than version 1 of the format
+LATER = (
+    "unknown_noise",
+    "masks",
+    "continuing",
+    "discount",
+    "forget",
+    "replan_every",
+    "calibrated",
+)  # than version 1 of the format
 
 
 class Clockwork:
