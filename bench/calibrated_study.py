@@ -31,7 +31,7 @@ from klearning.statistics import mean_interval
 from klearning.storage.files import write_whole
 from klearning.trials.agent import Agent
 
-CALIBRATED, INFORMED = "calibrated", "calibrated, informed"
+CALIBRATED, RISING, INFORMED = "calibrated", "calibrated, rising", "calibrated, informed"
 THOMPSON, FULL = "Thompson sampling", "K-learning, κ = 1"
 PARENTS = (FULL, THOMPSON)
 SIZES = [
@@ -52,6 +52,7 @@ BSUITE_EPISODES = {"deep_sea": 1000, "deep_sea_stochastic": 2000, "bandit": 10_0
 
 AGENTS: dict[str, Agent] = {
     CALIBRATED: kl.KLearning(optimism="calibrated"),
+    RISING: kl.KLearning(optimism="calibrated", thompson="rising"),
     INFORMED: kl.KLearning(optimism="calibrated", thompson="informed"),
     THOMPSON: kl.PSRL(),
     FULL: kl.KLearning(),
@@ -67,9 +68,10 @@ AGENTS: dict[str, Agent] = {
     "optimistic Q-learning": kl.OptimisticQLearning(),
     "Q-learning": kl.QLearning(),
     "soft Q-learning": kl.SoftQLearning(),
-} | {name: getattr(kl, name)() for name in ("VAPOR", "OnlineKLearning") if hasattr(kl, name)}
-CLOSE = (CALIBRATED, INFORMED, THOMPSON, FULL, "K-learning, κ = 0.25", "K-learning, κ = 0.1", "VAPOR")
-FAST = {name: replace(AGENTS[name], tolerance=1e-3) for name in (CALIBRATED, INFORMED, FULL)}  # type: ignore[type-var]
+}
+AGENTS |= {name: getattr(kl, name)() for name in ("VAPOR", "OnlineKLearning") if hasattr(kl, name)}
+CLOSE = (CALIBRATED, RISING, INFORMED, THOMPSON, FULL, "K-learning, κ = 0.25", "K-learning, κ = 0.1", "VAPOR")
+FAST = {name: replace(AGENTS[name], tolerance=1e-3) for name in (CALIBRATED, RISING, INFORMED, FULL)}  # type: ignore[type-var]
 
 
 @dataclass(frozen=True)
@@ -180,8 +182,8 @@ class Part:
                     yield Job(name, case, agent, range(first, min(first + self.chunk, count)))
 
 
-SAMPLERS = (CALIBRATED, INFORMED, THOMPSON)
-FAMILY = (CALIBRATED, INFORMED, FULL, THOMPSON)
+SAMPLERS = (CALIBRATED, RISING, INFORMED, THOMPSON)
+FAMILY = (CALIBRATED, RISING, INFORMED, FULL, THOMPSON)
 PARTS = {
     "sizes": Part(tuple(map(label, SIZES)), tuple(AGENTS), 1000, 50, sizes, fewer=200),
     "long": Part(tuple(map(label, LONG)), SAMPLERS, 1000, 20, long),

@@ -4,7 +4,7 @@
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,7 +61,8 @@ def information(memory: Memory, policy: Floats, I: Floats, V: Floats, room: Floa
 @kernel
 def profile_step(memory: Memory, step: float, profile: Floats, drawn: Floats) -> None:
     """Let each layer's mean soft value come nearer to the mean of its drawn ones."""
-    layers, W = memory.posterior.model.layers, memory.work
+    layers = memory.posterior.model.layers
+    W: Any = memory.work
     for l in range(layers.size - 1):
         mine = W.V[W.at[l] : W.at[l] + layers[l + 1] - layers[l]].mean()
         pull = W.C[W.at[l] : W.at[l] + layers[l + 1] - layers[l]].mean()
@@ -78,6 +79,7 @@ def plan(
     """As `calibrated_optimism.plan`, with everything that was tried."""
     model, drawn, t = memory.posterior.model, memory.drawn, memory.plans
     depth = model.layers.size - 1
+    work: Any = memory.work
     values, own = memory.values[: -2 * depth], memory.values[-2 * depth :]
     profile, layer_values = own[:depth], own[depth:]
     for i in range(x.draws):
@@ -91,31 +93,31 @@ def plan(
             profile[:] = 1.0
         for l in range(depth):
             c[:, model.layers[l] : model.layers[l + 1]] *= profile[l]
-    found = calibrate(model, c, target, memory.optimism, memory.warm, 1e-6, memory.policy, memory.room.c, memory.work)
+    found = calibrate(model, c, target, memory.optimism, memory.warm, 1e-6, memory.policy, memory.room.c, work)
     kappa, best = found.optimism, found.temperature
     if x.layers > 0.0:
         profile_step(memory, x.layers, profile, layer_values)
     if x.growth > 0.0:
         share = min(1.0, kappa * (1.0 + x.growth * np.log1p(t / 100.0)))
-        best = at_optimum(model, share * c, best.warm, 1e-6, memory.policy, memory.work)
+        best = at_optimum(model, share * c, best.warm, 1e-6, memory.policy, work)
     if x.cold != 1.0 and 0.0 < best.tau < np.inf:
         tau, share = x.cold * best.tau, kappa
         for _ in range(8):
-            f, _, C, _ = soft_sweep(model, share * c, tau, memory.work)
+            f, _, C, _ = soft_sweep(model, share * c, tau, work)
             share = min(max(share * (1.0 + (target - f) * tau / C), LEAST), 3.0)
-        boltzmann(model.layers, memory.work, memory.policy)
+        boltzmann(model.layers, work, memory.policy)
     thompson = False
     if x.which == SHARE:
         chance = t / (t + x.half) if x.half > 0.0 else x.share + x.rise * np.log10(1.0 + t / 100.0)
         thompson = rewards.random() < chance
     elif x.which != NEVER:
-        i = information(memory, memory.policy, I, V, room)
-        j = information(memory, memory.room.policy, I, V, room)
+        mine = information(memory, memory.policy, I, V, room)
+        its = information(memory, memory.room.policy, I, V, room)
         if x.which == RATIO:
             q = informed_share(memory.posterior, estimate, memory.policy, memory.room.policy)
             thompson = rewards.random() < max(q, x.share)
         else:
-            thompson = j > i and rewards.random() < x.share
+            thompson = its > mine and rewards.random() < x.share
     if thompson:
         memory.policy[:] = memory.room.policy
     return Answer(best.tau, best.bound, best.gap, found.sweeps, best.warm, kappa, estimate, error, thompson, 0.0)
@@ -147,7 +149,7 @@ class Variant(CalibratedOptimism):
         return episodes(memory, self.settings, task, first, count)
 
 
-def variant(window: int = 10, **settings: float) -> Variant:
+def variant(window: int = 10, **settings: Any) -> Variant:
     x = NOTHING._replace(**settings)
     return Variant("reward", 1e-6, x.draws, window, 0.0, 0.0, settings=x)
 
@@ -170,7 +172,7 @@ VARIANTS: dict[str, Agent] = {
     "0.3 deviations of V* above its mean": variant(spreads=0.3),
     "Thompson share t/(t + 2000)": variant(half=2000.0),
     "Thompson share t/(t + 5000)": variant(half=5000.0),
-    "Thompson share 0.05 + 0.2 log10(1 + t/100)": variant(share=0.05, rise=0.2),
+    "Thompson share 0.05 + 0.2 log10(1 + t/100)": replace(AS_IS, thompson="rising"),
     "κ (1 + 0.2 log(1 + t/100))": variant(growth=0.2),
     "κ (1 + log(1 + t/100))": variant(growth=1.0),
     "the draw where it tells more, half of the time": variant(which=INFORMED, share=0.5),

@@ -35,11 +35,14 @@ from klearning.optimism.program import program
 from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task, play
 
+RISING, INFORMED = -1.0, -2.0  # in the place of a share
+RULES = {"rising": RISING, "informed": INFORMED}
+
 
 class Rule(NamedTuple):
     """How κ is chosen: draws per plan, standard errors above their mean, and how often a draw itself is acted on.
 
-    A share below 0 chooses itself, by the information ratio.
+    That is a share, or `RISING` or `INFORMED`.
     """
 
     draws: int
@@ -114,9 +117,20 @@ def mean_and_error(values: Floats) -> tuple[float, float]:
 
 
 @kernel
+def follows_draw(memory: Memory, share: float, estimate: float, rng: np.random.Generator) -> bool:
+    """Whether this plan is the best policy of the last draw, not the Boltzmann policy."""
+    t = memory.plans
+    if share >= 0.0:  # evenly spread: 0.1 is every tenth plan
+        return np.floor((t + 1) * share) > np.floor(t * share)
+    if share == RISING:  # fitted: late on a Boltzmann policy hardly tries again what once looked worse
+        return rng.random() < 0.05 + 0.2 * np.log10(1.0 + t / 100.0)
+    return rng.random() < informed_share(memory.posterior, estimate, memory.policy, memory.room.policy)
+
+
+@kernel
 def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.random.Generator) -> Answer:
     """Draw, choose κ and τ, and write the policy."""
-    values, drawn, plans = memory.values, memory.drawn, memory.plans
+    values, drawn = memory.values, memory.drawn
     for i in range(rule.draws):
         values[(drawn + i) % values.size] = draw_value(memory, rewards, rows)
     estimate, error = mean_and_error(values[: min(drawn + rule.draws, values.size)])
@@ -125,10 +139,7 @@ def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.rand
         memory.posterior.model, memory.c, target, memory.optimism, memory.warm, rule.tolerance,
         memory.policy, memory.room.c, memory.work,
     )  # fmt: skip
-    if rule.thompson >= 0.0:  # evenly spread: 0.1 is every tenth plan
-        thompson = np.floor((plans + 1) * rule.thompson) > np.floor(plans * rule.thompson)
-    else:
-        thompson = rewards.random() < informed_share(memory.posterior, estimate, memory.policy, memory.room.policy)
+    thompson = follows_draw(memory, rule.thompson, estimate, rewards)
     if thompson:
         memory.policy[:] = memory.room.policy
     best = found.temperature
@@ -192,7 +203,7 @@ class CalibratedOptimism(Agent[Memory]):
     )  # fmt: skip
 
     def rule(self) -> Rule:
-        share = -1.0 if isinstance(self.thompson, str) else float(self.thompson)
+        share = RULES[self.thompson] if isinstance(self.thompson, str) else float(self.thompson)
         return Rule(int(self.draws), float(self.margin), share, float(self.tolerance))
 
     def begin(self, belief: Belief) -> Memory:

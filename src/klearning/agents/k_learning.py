@@ -21,7 +21,7 @@ from klearning.optimism.temperature import fixed
 from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task
 
-CALIBRATED, INFORMED = "calibrated", "informed"
+CALIBRATED = "calibrated"
 
 Memory = fixed_optimism.Memory | calibrated_optimism.Memory
 
@@ -34,8 +34,8 @@ class KLearning(Agent[Memory]):
     a number κ in (0, 1] that multiplies the bonus, or "calibrated": the least κ whose bound is no less than the mean
     optimal value of ``draws`` MDPs per plan from the posterior, over the last ``window`` plans, plus ``margin``
     standard errors of it; with the bonus `split`, where κ = 1 is too little, also the least share of its price of
-    transitions. A share of ``thompson`` of the episodes is greedy in such a draw, as those of `PSRL`; "informed" lets
-    the information ratio choose.
+    transitions. A share of ``thompson`` of the episodes is greedy in such a draw, as those of `PSRL`; "rising"
+    is a share that grows with the logarithm of time, and "informed" lets the information ratio choose.
     """
 
     temperature: str | float = "optimal"
@@ -51,7 +51,7 @@ class KLearning(Agent[Memory]):
         "temperature": ("optimal", "schedule"),
         "bonus": BONUSES,
         "optimism": (CALIBRATED,),
-        "thompson": (INFORMED,),
+        "thompson": calibrated_optimism.RULES,
     }
     since: ClassVar[tuple[str, ...]] = ("optimism", "draws", "window", "margin", "thompson")
     diagnostics: ClassVar[tuple[str, ...]] = fixed_optimism.FixedOptimism.diagnostics
@@ -71,7 +71,7 @@ class KLearning(Agent[Memory]):
         checks.whole("window", self.window)
         checks.number("margin", self.margin, 0.0)
         if isinstance(self.thompson, str):
-            checks.choice("thompson", self.thompson, (INFORMED,))
+            checks.choice("thompson", self.thompson, self.choices["thompson"])
         else:
             checks.number("thompson", self.thompson, 0.0, 1.0)
         if self.optimism == CALIBRATED:
