@@ -61,9 +61,13 @@ CASES: dict[str, tuple[Any, dict[str, Any], spaces.Space[Any], bool]] = {
     "VBOS": (kl.VBOS(), {"prior": COINS}, FOUR, False),
     "OnlineKLearning": (kl.OnlineKLearning(), {}, FOUR, True),
     "OnlineKLearning_layered": (kl.OnlineKLearning("forward", 3), {"prior": LAYERED}, GATED, False),
+    "KLearning_calibrated": (kl.KLearning(optimism="calibrated", draws=2, thompson=0.3), {}, FOUR, True),
 }
 # than version 1 of the format
-LATER = ("unknown_noise", "masks", "continuing", "discount", "forget", "replan_every", "VAPOR", "VBOS")
+LATER = (
+    "unknown_noise", "masks", "continuing", "discount", "forget", "replan_every", "VAPOR", "VBOS", "calibrated",
+    "OnlineKLearning", "OnlineKLearning_layered",
+)  # fmt: skip
 
 
 class Clockwork:

@@ -4,6 +4,7 @@ For episode t = 1, 2, …:
 
     draw MDPs from the posterior; v_t = mean of their optimal values, and of those of the last plans
     κ_t  the least with min_τ f_κ(τ) ≥ v_t (+ z standard errors of v_t), or 1, and τ_t the minimiser
+    ν_t  with the bonus `split`, where κ_t = 1 is too little: the least share of its price of transitions that is not
     follow π_l(a|s) ∝ exp(K_l(s,a)/τ_t) of K-learning with bonus κ_t c/τ_t; now and then the best policy of a draw
     condition on what was seen
 
@@ -25,15 +26,24 @@ from klearning.beliefs.posterior import Episode, Posterior, check_derived, learn
 from klearning.beliefs.sampling import draw_optimal
 from klearning.models.soft import Soft, soft_values
 from klearning.models.sweeps import greedy
+from klearning.optimism.blended_sweep import Blended, blended_arrays
 from klearning.optimism.bonuses import BONUSES, BonusNumbers, fill, refresh
-from klearning.optimism.calibration import calibrate
-from klearning.optimism.program import program, soft_part
+from klearning.optimism.calibration import calibrated
+from klearning.optimism.information import informed_share
+from klearning.optimism.priced_sweep import Priced
+from klearning.optimism.program import program
 from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task, play
 
+RISING, INFORMED = -1.0, -2.0  # in the place of a share
+RULES = {"rising": RISING, "informed": INFORMED}
+
 
 class Rule(NamedTuple):
-    """How κ is chosen: draws per plan, standard errors above their mean, and how often a draw itself is acted on."""
+    """How κ is chosen: draws per plan, standard errors above their mean, and how often a draw itself is acted on.
+
+    That is a share, or `RISING` or `INFORMED`.
+    """
 
     draws: int
     margin: float
@@ -64,7 +74,7 @@ class Memory(NamedTuple):
     drawn: int  # of them, since something other than an episode changed what is believed
     plans: int  # so far
     policy: Floats
-    work: Soft
+    work: Soft | Blended
     room: Room
 
     def check(self, fresh: "Memory", name: str) -> None:
@@ -88,6 +98,7 @@ class Answer(NamedTuple):
     estimate: float  # of E V*
     error: float  # its standard error
     thompson: bool  # whether the policy is that of a draw
+    price: float  # ν
 
 
 @kernel
@@ -106,24 +117,35 @@ def mean_and_error(values: Floats) -> tuple[float, float]:
 
 
 @kernel
+def follows_draw(memory: Memory, share: float, estimate: float, rng: np.random.Generator) -> bool:
+    """Whether this plan is the best policy of the last draw, not the Boltzmann policy."""
+    t = memory.plans
+    if share >= 0.0:  # evenly spread: 0.1 is every tenth plan
+        return np.floor((t + 1) * share) > np.floor(t * share)
+    if share == RISING:  # fitted: late on a Boltzmann policy hardly tries again what once looked worse
+        return rng.random() < 0.05 + 0.2 * np.log10(1.0 + t / 100.0)
+    return rng.random() < informed_share(memory.posterior, estimate, memory.policy, memory.room.policy)
+
+
+@kernel
 def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.random.Generator) -> Answer:
     """Draw, choose κ and τ, and write the policy."""
-    values, drawn, plans = memory.values, memory.drawn, memory.plans
+    values, drawn = memory.values, memory.drawn
     for i in range(rule.draws):
         values[(drawn + i) % values.size] = draw_value(memory, rewards, rows)
     estimate, error = mean_and_error(values[: min(drawn + rule.draws, values.size)])
     target = estimate + rule.margin * error if rule.margin > 0.0 else estimate
-    found = calibrate(
+    found = calibrated(
         memory.posterior.model, memory.c, target, memory.optimism, memory.warm, rule.tolerance,
-        memory.policy, memory.work, memory.room.c,
+        memory.policy, memory.room.c, memory.work,
     )  # fmt: skip
-    # evenly spread: 0.1 is every tenth plan
-    thompson = np.floor((plans + 1) * rule.thompson) > np.floor(plans * rule.thompson)
+    thompson = follows_draw(memory, rule.thompson, estimate, rewards)
     if thompson:
         memory.policy[:] = memory.room.policy
     best = found.temperature
     return Answer(
-        best.tau, best.bound, best.gap, found.sweeps, best.warm, found.optimism, estimate, error, thompson
+        best.tau, best.bound, best.gap, found.sweeps, best.warm, found.optimism, estimate, error, thompson,
+        found.price,
     )  # fmt: skip
 
 
@@ -151,7 +173,7 @@ def note(answer: Answer, log: Floats) -> None:
     """The diagnostics."""
     log[0], log[1], log[2], log[3] = answer.tau, answer.bound, answer.gap, answer.sweeps
     log[4], log[5], log[6] = answer.optimism, answer.estimate, answer.error
-    log[7], log[8] = max(answer.estimate - answer.bound, 0.0), answer.thompson
+    log[7], log[8], log[9] = max(answer.estimate - answer.bound, 0.0), answer.thompson, answer.price
 
 
 @kernel
@@ -173,21 +195,23 @@ class CalibratedOptimism(Agent[Memory]):
     draws: int
     window: int
     margin: float
-    thompson: float
+    thompson: str | float
 
     diagnostics: ClassVar[tuple[str, ...]] = (
         "temperature", "bound", "gap", "sweeps", "optimism", "estimate", "error", "shortfall", "thompson",
+        "price",
     )  # fmt: skip
 
     def rule(self) -> Rule:
-        return Rule(int(self.draws), float(self.margin), float(self.thompson), float(self.tolerance))
+        share = RULES[self.thompson] if isinstance(self.thompson, str) else float(self.thompson)
+        return Rule(int(self.draws), float(self.margin), share, float(self.tolerance))
 
     def begin(self, belief: Belief) -> Memory:
         ready = program(belief, self.bonus, tied=True)
         policy = np.zeros((belief.actions, belief.states))
         values = np.zeros(self.draws * self.window)
         room = Room(np.zeros_like(policy), np.zeros(belief.states), np.zeros_like(policy), np.zeros_like(ready.c))
-        work = soft_part(ready.work)
+        work = blended_arrays(belief, ready.posterior) if isinstance(ready.work, Priced) else ready.work
         return Memory(ready.posterior, ready.numbers, ready.c, 0.0, 1.0, values, 0, 0, policy, work, room)
 
     def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
@@ -213,4 +237,5 @@ class CalibratedOptimism(Agent[Memory]):
         return memory._replace(drawn=0)  # draws from a belief that no episode led away from say nothing of this one
 
     def values(self, memory: Memory) -> Floats:
-        return soft_values(memory.posterior.model.layers, memory.work)
+        work = memory.work.soft if isinstance(memory.work, Blended) else memory.work
+        return soft_values(memory.posterior.model.layers, work)

@@ -33,7 +33,9 @@ class KLearning(Agent[Memory]):
     ``tolerance`` is the duality gap, relative to the optimism f − J, at which the search for τ stops. ``optimism`` is
     a number κ in (0, 1] that multiplies the bonus, or "calibrated": the least κ whose bound is no less than the mean
     optimal value of ``draws`` MDPs per plan from the posterior, over the last ``window`` plans, plus ``margin``
-    standard errors of it; and a share of ``thompson`` of the episodes is greedy in such a draw, as those of `PSRL`.
+    standard errors of it; with the bonus `split`, where κ = 1 is too little, also the least share of its price of
+    transitions. A share of ``thompson`` of the episodes is greedy in such a draw, as those of `PSRL`; "rising"
+    is a share that grows with the logarithm of time, and "informed" lets the information ratio choose.
     """
 
     temperature: str | float = "optimal"
@@ -43,12 +45,13 @@ class KLearning(Agent[Memory]):
     draws: int = 1
     window: int = 10
     margin: float = 0.0
-    thompson: float = 0.1
+    thompson: str | float = 0.1
 
     choices: ClassVar[Mapping[str, Iterable[str]]] = {
         "temperature": ("optimal", "schedule"),
         "bonus": BONUSES,
         "optimism": (CALIBRATED,),
+        "thompson": calibrated_optimism.RULES,
     }
     since: ClassVar[tuple[str, ...]] = ("optimism", "draws", "window", "margin", "thompson")
     diagnostics: ClassVar[tuple[str, ...]] = fixed_optimism.FixedOptimism.diagnostics
@@ -67,7 +70,10 @@ class KLearning(Agent[Memory]):
         checks.whole("draws", self.draws)
         checks.whole("window", self.window)
         checks.number("margin", self.margin, 0.0)
-        checks.number("thompson", self.thompson, 0.0, 1.0)
+        if isinstance(self.thompson, str):
+            checks.choice("thompson", self.thompson, self.choices["thompson"])
+        else:
+            checks.number("thompson", self.thompson, 0.0, 1.0)
         if self.optimism == CALIBRATED:
             if self.temperature != "optimal":
                 raise ValueError(

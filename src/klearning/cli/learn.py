@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from klearning.arrays import checks
 from klearning.arrays.interrupts import uninterrupted
 from klearning.beliefs.belief import Prior
+from klearning.cli.certificate import certificate_data, certificate_line, certificate_of
 from klearning.cli.completing import (
     AGENT,
     ENVIRONMENT,
@@ -279,18 +280,20 @@ def play(
 
 def show_one(environment: str, learner: Any, target: Path | None, as_json: bool) -> None:
     whole, late = mean_returns(learner)
+    certificate = certificate_of(learner)
     if as_json:
         show_json({
             "environment": environment, "agent": str(learner.agent), "episodes": learner.episode,
             "steps": steps_of(learner), "seed": learner.seed,
-            "mean_return": whole, "late_return": late, "saved": None if target is None else str(target),
+            "mean_return": whole, "late_return": late, "certificate": certificate_data(certificate),
+            "saved": None if target is None else str(target),
         })  # fmt: skip
         return
     say(
         f"{learner.agent} in {environment}: mean return {whole:.4g} over {learner.episode} episodes, "
         f"{late:.4g} over the last {min(LATE, learner.episode)}"
     )
-    if line := bound_line(learner):
+    for line in filter(None, (bound_line(learner), certificate_line(certificate))):
         say(line)
     if target is not None:
         say(f"saved: {target}")
@@ -317,6 +320,7 @@ def show_several(environment: str, learners: Sequence[Any], files: Files, as_jso
             "steps": [steps_of(learner) for learner in learners],
             "mean_return": columns[0].tolist(), "late_return": columns[1].tolist(),
             "mean": {"mean_return": whole._asdict(), "late_return": late._asdict()},
+            "certificate": [certificate_data(certificate_of(learner)) for learner in learners],
             "saved": [str(files.of(learner.seed).target) for learner in learners] if files.target else None,
         })  # fmt: skip
         return

@@ -1,0 +1,39 @@
+"""What `klearning learn` says of the policy that it leaves behind: the cost of an episode, by proof and by draws."""
+
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from klearning.optimism.certificate import Certificate
+
+DRAWS, FEWEST = 100, 10
+AFFORDABLE = 20_000_000  # states × actions × draws: some seconds
+
+
+def certificate_of(learner: Any) -> "Certificate | None":
+    """Of the greedy policy, what `predict` follows; None where nothing is believed, or a draw takes too long."""
+    from klearning.environments.learner import Learner
+    from klearning.optimism.certificate import certify
+
+    if not isinstance(learner, Learner) or learner.agent.posterior(learner.memory) is None:
+        return None
+    policy = learner.agent.exploit(learner.memory)
+    draws = min(DRAWS, AFFORDABLE // policy.size)
+    return certify(learner.belief, policy.T, draws, learner.seed) if draws >= FEWEST else None
+
+
+def certificate_line(told: "Certificate | None") -> str:
+    if told is None:
+        return ""
+    about = f"about {told.regret:.3g} ± {told.error:.2g} more, by {told.draws} draws from what it believes"
+    if told.bound < inf:
+        return f"a greedy episode costs at most {told.bound:.3g} more than the best, by proof, and {about}"
+    return f"of what a greedy episode costs more than the best nothing is proved for this prior; {about}"
+
+
+def certificate_data(told: "Certificate | None") -> dict[str, float | int | None] | None:
+    """As JSON: no bound where nothing is proved."""
+    if told is None:
+        return None
+    bound = told.bound if told.bound < inf else None
+    return {"bound": bound, "regret": told.regret, "error": told.error, "draws": told.draws}
