@@ -4,8 +4,9 @@
     python -m bench.calibrated_study run sizes long --out study.json  # parts by name, all of them by default
     python -m bench.calibrated_study tables study.json                # what the page shows
 
-Runs are spread over all cores by processes. The file is written after each part, and a part that it has is left out, so
-that a study can be stopped and gone on with. Every run is that of `kl.run` or `kl.learn` with its seed.
+Runs are spread over all cores by processes, those that matter most first. The file is written as jobs are done, and one
+that it holds is left out, so that a study can be stopped and gone on with. Every run is that of `kl.run` or `kl.learn`
+with its seed.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from klearning.statistics import mean_interval
 from klearning.storage.files import write_whole
 from klearning.trials.agent import Agent
 
-CALIBRATED, RISING, INFORMED = "calibrated", "calibrated, rising", "calibrated, informed"
+CALIBRATED, ONE_IN_TEN, INFORMED = "calibrated", "calibrated, one in ten", "calibrated, informed"
 THOMPSON, FULL = "Thompson sampling", "K-learning, κ = 1"
 PARENTS = (FULL, THOMPSON)
 SIZES = [
@@ -40,10 +41,7 @@ SIZES = [
 ]  # fmt: skip
 LONG = [Size(4, 2, 2), Size(4, 4, 2), Size(5, 5, 2)]
 TUNED = [Size(4, 2, 2), Size(5, 5, 2)]
-TUNING, HELD_OUT = (
-    100_000,
-    200_000,
-)  # the first world of those by which settings were chosen, and of those that were not
+TUNING, HELD_OUT = 100_000, 200_000  # the first world of those by which settings were chosen, and of the others
 DEPTHS = (10, 20, 30, 40, 50)
 EPISODES = {("text", depth): 40 * depth for depth in DEPTHS} | {("printed", 10): 20_000}
 REWARDS = kl.Gaussian(mean=0.0, sd=0.3, noise=0.05)
@@ -52,10 +50,10 @@ BSUITE_EPISODES = {"deep_sea": 1000, "deep_sea_stochastic": 2000, "bandit": 10_0
 
 AGENTS: dict[str, Agent] = {
     CALIBRATED: kl.KLearning(optimism="calibrated"),
-    RISING: kl.KLearning(optimism="calibrated", thompson="rising"),
-    INFORMED: kl.KLearning(optimism="calibrated", thompson="informed"),
     THOMPSON: kl.PSRL(),
     FULL: kl.KLearning(),
+    ONE_IN_TEN: kl.KLearning(optimism="calibrated", thompson=0.1),
+    INFORMED: kl.KLearning(optimism="calibrated", thompson="informed"),
     "K-learning, κ = 0.25": kl.KLearning(optimism=0.25),
     "K-learning, κ = 0.1": kl.KLearning(optimism=0.1),
     "K-learning, bonus paper": kl.KLearning(bonus="paper"),
@@ -70,8 +68,9 @@ AGENTS: dict[str, Agent] = {
     "soft Q-learning": kl.SoftQLearning(),
 }
 AGENTS |= {name: getattr(kl, name)() for name in ("VAPOR", "OnlineKLearning") if hasattr(kl, name)}
-CLOSE = (CALIBRATED, RISING, INFORMED, THOMPSON, FULL, "K-learning, κ = 0.25", "K-learning, κ = 0.1", "VAPOR")
-FAST = {name: replace(AGENTS[name], tolerance=1e-3) for name in (CALIBRATED, RISING, INFORMED, FULL)}  # type: ignore[type-var]
+CLOSE = (CALIBRATED, ONE_IN_TEN, INFORMED, THOMPSON, FULL, "K-learning, κ = 0.25", "K-learning, κ = 0.1", "VAPOR")
+AGENT_ORDER = {name: i for i, name in enumerate(AGENTS)}
+FAST = {name: replace(AGENTS[name], tolerance=1e-3) for name in (CALIBRATED, ONE_IN_TEN, INFORMED, FULL)}  # type: ignore[type-var]
 
 
 @dataclass(frozen=True)
@@ -85,6 +84,8 @@ class Job:
 
 
 Numbers = list[float]
+Results = dict[str, dict[str, dict[str, dict[str, list[Numbers]]]]]  # part, case, agent, first seed of a job
+SAVE_EVERY = 20.0  # seconds
 
 
 def bayes_run(agent: Agent, size: Size, seed: int, points: Iterable[int]) -> Numbers:
@@ -182,8 +183,8 @@ class Part:
                     yield Job(name, case, agent, range(first, min(first + self.chunk, count)))
 
 
-SAMPLERS = (CALIBRATED, RISING, INFORMED, THOMPSON)
-FAMILY = (CALIBRATED, RISING, INFORMED, FULL, THOMPSON)
+SAMPLERS = (CALIBRATED, ONE_IN_TEN, INFORMED, THOMPSON)
+FAMILY = (CALIBRATED, ONE_IN_TEN, INFORMED, FULL, THOMPSON)
 PARTS = {
     "sizes": Part(tuple(map(label, SIZES)), tuple(AGENTS), 1000, 50, sizes, fewer=200),
     "long": Part(tuple(map(label, LONG)), SAMPLERS, 1000, 20, long),
@@ -208,35 +209,34 @@ def play(job: Job) -> tuple[Job, list[Numbers], float]:
     return job, numbers, time.process_time() - start
 
 
-def gather(pool: ProcessPoolExecutor, jobs: list[Job]) -> tuple[dict[str, dict[str, list[Numbers]]], float]:
-    """Numbers by case and agent, seeds in order, and processor seconds of all."""
-    results: dict[str, dict[str, list[Numbers]]] = {}
-    spent = 0.0
-    for job, numbers, seconds in pool.map(play, jobs):
-        results.setdefault(job.case, {}).setdefault(job.agent, []).extend(numbers)
-        spent += seconds
-    return results, spent
-
-
-def warm(pool: ProcessPoolExecutor, name: str) -> None:
-    """Compile: one small run of every agent, before sixteen processes compile the same."""
-    part = PARTS[name]
-    if part.run in (sizes, long, variants):
-        list(pool.map(play, [Job(name, "2×2×2", agent, range(1)) for agent in part.agents]))
-
-
 def run_parts(names: list[str], out: Path, seeds: int | None, processes: int) -> None:
-    results = json.loads(out.read_text()) if out.exists() else {}
+    """All jobs of the parts that the file does not hold, the nearest relatives first."""
+    done: Results = json.loads(out.read_text()) if out.exists() else {}
+    jobs = [job for name in names for job in PARTS[name].jobs(name, seeds) if not has(done, job)]
+    jobs.sort(key=lambda job: (AGENT_ORDER.get(job.agent, len(AGENT_ORDER)), names.index(job.part)))
+    start, spent, saved = time.monotonic(), 0.0, time.monotonic()
     with ProcessPoolExecutor(processes) as pool:
-        for name in names:
-            if name in results:
-                print(f"{name}: {out} has it", flush=True)
-                continue
-            start = time.monotonic()
-            warm(pool, name)
-            results[name], spent = gather(pool, list(PARTS[name].jobs(name, seeds)))
-            write_whole(out, (json.dumps(results) + "\n").encode())
-            print(f"{name}: {(time.monotonic() - start) / 60:.1f} min, {spent / 60:.1f} of processors", flush=True)
+        list(pool.map(warm, range(4 * processes)))
+        for i, task in enumerate(as_completed([pool.submit(play, job) for job in jobs]), 1):
+            job, numbers, seconds = task.result()
+            by_agent = done.setdefault(job.part, {}).setdefault(job.case, {}).setdefault(job.agent, {})
+            by_agent[str(job.seeds.start)] = numbers
+            spent += seconds
+            if time.monotonic() - saved > SAVE_EVERY or i == len(jobs):
+                write_whole(out, (json.dumps(done) + "\n").encode())
+                saved = time.monotonic()
+                minutes = (saved - start) / 60
+                print(f"{i} of {len(jobs)} jobs, {minutes:.1f} min, {spent / 60:.1f} of processors", flush=True)
+
+
+def has(done: Results, job: Job) -> bool:
+    return str(job.seeds.start) in done.get(job.part, {}).get(job.case, {}).get(job.agent, {})
+
+
+def warm(_: int) -> None:
+    """Compile the nearest relatives, in every process, before anything is counted."""
+    for name in list(AGENT_ORDER)[:3]:
+        play(Job("sizes", "2×2×2", name, range(1)))
 
 
 def estimate(names: list[str], processes: int) -> None:
@@ -340,8 +340,16 @@ def variant_table(results: dict[str, Any]) -> Iterator[str]:
             yield f"| {agent} | " + " | ".join(cells) + " |"
 
 
+def flat(part: dict[str, dict[str, dict[str, list[Numbers]]]]) -> dict[str, dict[str, list[Numbers]]]:
+    """Seeds in order."""
+    return {
+        case: {agent: [x for first in sorted(jobs, key=int) for x in jobs[first]] for agent, jobs in by.items()}
+        for case, by in part.items()
+    }
+
+
 def tables(path: Path) -> None:
-    results = json.loads(path.read_text())
+    results = {part: flat(x) for part, x in json.loads(path.read_text()).items()}
     lines: list[str] = []
     for name, x in results.items():
         lines.append(f"\n## {name}")

@@ -31,7 +31,7 @@ from klearning.optimism.bonuses import BONUSES, BonusNumbers, fill, refresh
 from klearning.optimism.calibration import calibrated
 from klearning.optimism.information import informed_share
 from klearning.optimism.priced_sweep import Priced
-from klearning.optimism.program import program
+from klearning.optimism.program import program, soft_part
 from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task, play
 
@@ -211,7 +211,7 @@ class CalibratedOptimism(Agent[Memory]):
         policy = np.zeros((belief.actions, belief.states))
         values = np.zeros(self.draws * self.window)
         room = Room(np.zeros_like(policy), np.zeros(belief.states), np.zeros_like(policy), np.zeros_like(ready.c))
-        work = blended_arrays(belief, ready.posterior) if isinstance(ready.work, Priced) else ready.work
+        work = blended_arrays(belief, ready.posterior) if isinstance(ready.work, Priced) else soft_part(ready.work)
         return Memory(ready.posterior, ready.numbers, ready.c, 0.0, 1.0, values, 0, 0, policy, work, room)
 
     def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:

@@ -34,8 +34,8 @@ class KLearning(Agent[Memory]):
     a number κ in (0, 1] that multiplies the bonus, or "calibrated": the least κ whose bound is no less than the mean
     optimal value of ``draws`` MDPs per plan from the posterior, over the last ``window`` plans, plus ``margin``
     standard errors of it; with the bonus `split`, where κ = 1 is too little, also the least share of its price of
-    transitions. A share of ``thompson`` of the episodes is greedy in such a draw, as those of `PSRL`; "rising"
-    is a share that grows with the logarithm of time, and "informed" lets the information ratio choose.
+    transitions. A share of ``thompson`` of the episodes is greedy in such a draw, as those of `PSRL`: a number;
+    "rising", with the logarithm of time (fitted); or "informed", where the information ratio chooses.
     """
 
     temperature: str | float = "optimal"
@@ -45,7 +45,7 @@ class KLearning(Agent[Memory]):
     draws: int = 1
     window: int = 10
     margin: float = 0.0
-    thompson: str | float = 0.1
+    thompson: str | float = "rising"
 
     choices: ClassVar[Mapping[str, Iterable[str]]] = {
         "temperature": ("optimal", "schedule"),

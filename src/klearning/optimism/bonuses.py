@@ -128,7 +128,7 @@ def check_optimism(optimism: str | float, bonus: Bonus, words: tuple[str, ...] =
         checks.choice("optimism", optimism, words)
     else:
         checks.number("optimism", optimism, 0.0, 1.0, above=True)
-    if bonus.prices and not isinstance(optimism, str) and optimism != 1.0:
+    if (bonus.per_visit and optimism != 1.0) or (bonus.prices and not isinstance(optimism, str) and optimism != 1.0):
         raise ValueError(
             f"optimism={optimism!r} with bonus={bonus.name!r}: it is a share of a bonus c/τ, and this one prices "
             "transitions besides; use another bonus, or optimism=1"

@@ -18,7 +18,7 @@ from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Posterior
-from klearning.optimism.bonuses import no_spans, stated_spans, steps_left
+from klearning.optimism.bonuses import BONUSES, no_spans, stated_spans, steps_left
 from klearning.optimism.proof import is_proved
 
 PUBLISHED_FACTOR = 3.6**2
@@ -93,7 +93,7 @@ def is_bound(belief: Belief, p: Posterior, s: Floats) -> bool:
     Elsewhere μ̃ has to be sub-Gaussian about m, as for K-learning: independent layers, a span that holds for certain.
     """
     if belief.transitions.learns:
-        return is_proved(belief, False, p, 0.5 * s**2)
+        return is_proved(belief, BONUSES["reward"], p, 0.5 * s**2)
     if belief.forgets or belief.prior.reward.learns_noise:
         return False
     return all(
