@@ -74,9 +74,7 @@ def main() -> None:
                 for process in second.all_processes["raylet"]:
                     os.kill(process.process.pid, signal.SIGKILL)
 
-        told["seconds, a node killed"] = seconds(
-            specs, hurt, RayExecutor(2, address=cluster.address), finished=kill
-        )
+        told["seconds, a node killed"] = seconds(specs, hurt, RayExecutor(2, address=cluster.address), finished=kill)
         told["same bytes, a node killed"] = files(here) == files(hurt)
         kept = files(here)
         told["bytes per run"] = sum(map(len, kept.values())) / len(specs)

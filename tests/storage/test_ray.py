@@ -23,7 +23,11 @@ from klearning.experiments.executors.ray import ClusterError, RayExecutor  # noq
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # Ray's own warnings are not ours
 
-QUICK_TO_SEE = {"health_check_initial_delay_ms": 500, "health_check_period_ms": 500, "health_check_failure_threshold": 3}
+QUICK_TO_SEE = {
+    "health_check_initial_delay_ms": 500,
+    "health_check_period_ms": 500,
+    "health_check_failure_threshold": 3,
+}
 
 
 def sea(seed, depth=4, episodes=40, **rest):
@@ -148,7 +152,7 @@ def test_ctrl_c_keeps_checkpoints_and_leaves_the_cluster(cluster, whole, tmp_pat
     _, said = process.communicate(timeout=60)
     assert (process.returncode, said.splitlines()[-1]) == (130, "klearning: stopped")
     assert "Traceback" not in said
-    assert not [path for path in store.path.rglob(".*")]
+    assert not list(store.path.rglob(".*"))
     assert list((store.path / "checkpoints").iterdir())
     again = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert "0 failed" in again.stderr

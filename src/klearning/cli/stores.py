@@ -79,7 +79,9 @@ def run_sweep(
     for name, value in settings.items():
         if name not in inspect.signature(make).parameters:
             option = name.replace("_", "-")
-            raise ValueError(f"{name}={value!r} means nothing to --executor {executor}: leave --{option} out, or use ray")
+            raise ValueError(
+                f"{name}={value!r} means nothing to --executor {executor}: leave --{option} out, or use ray"
+            )
     where = make(None if threads is None else checks.whole("threads", threads), **settings)
     missing = len(store.missing(specs))
     with progress("runs", missing) as advance:

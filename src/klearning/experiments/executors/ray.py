@@ -124,9 +124,10 @@ class RayExecutor:
     """So many jobs at a time, or as many as the cluster has cores.
 
     ``address`` is that of a cluster ("auto": the one of this machine), which is left as it is; without, or without
-    RAY_ADDRESS in the environment, one is started here and ended afterwards. ``shared_store``: all nodes see the store's
-    folder at the same path, so that nothing is sent. ``memory`` is megabytes that a job may take: no more workers than
-    fit are on a node, and a job that wants more fails. ``retries``: how often a job whose worker died is begun again.
+    RAY_ADDRESS in the environment, one is started here and ended afterwards. ``shared_store``: all nodes see the
+    store's folder at the same path, so that nothing is sent. ``memory`` is megabytes that a job may take: no more
+    workers than fit are on a node, and a job that wants more fails. ``retries``: how often a job whose worker died is
+    begun again.
     """
 
     def __init__(
@@ -156,9 +157,8 @@ class RayExecutor:
     def _check_memory(self, ray: Any) -> None:
         most = max(node["Resources"].get("memory", 0.0) for node in ray.nodes() if node["Alive"])
         if self.memory is not None and self.memory > most:
-            raise ClusterError(
-                f"memory={self.memory / MEGABYTE:g} megabytes is more than any node has, {most / MEGABYTE:.0f}: give less"
-            )
+            asked = f"memory={self.memory / MEGABYTE:g} megabytes"
+            raise ClusterError(f"{asked} is more than any node has, {most / MEGABYTE:.0f}: give less")
 
 
 class Crew:
@@ -262,7 +262,9 @@ class Crew:
         if other := [f"{name} {there[name]}, not {here[name]}" for name in here if there.get(name) != here[name]]:
             raise ClusterError(f"a node has {', '.join(other)}: install the same on all, or bytes may differ")
         if not sees_store:
-            raise ClusterError("a node does not see the folder of the store: share it at this path, or let results be sent")
+            raise ClusterError(
+                "a node does not see the folder of the store: share it at this path, or let results be sent"
+            )
 
     def _again(self, job: Job, name: str, waiting: deque[tuple[Job, str]]) -> Outcome | None:
         """Put a job whose worker died to the front again; its failure where that happened too often."""
