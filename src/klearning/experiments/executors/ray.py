@@ -37,7 +37,7 @@ class Answer(NamedTuple):
 
     end: str
     error: str
-    count: int
+    played: int
     parcel: Parcel | None
 
 
@@ -277,8 +277,8 @@ class Crew:
 
     def _keep(self, job: Job, answer: Answer) -> None:
         """Put into the store what an answer brings."""
-        if answer.count:
-            self.progress(answer.count)
+        if answer.played:
+            self.progress(answer.played)
         if answer.parcel is not None:
             unpack(answer.parcel, Store(job.store))
 
