@@ -34,18 +34,34 @@ def seconds(specs: list[Spec], store: Store, executor: Executor, **rest: Any) ->
     return time.perf_counter() - began
 
 
-def main() -> None:
-    from ray.cluster_utils import Cluster
+def costs(store: Store, specs: list[Spec]) -> dict[str, float]:
+    """What a store of so many runs takes: bytes, and processor seconds to list it and to see what is missing."""
+    told = {"bytes per run": sum(map(len, files(store).values())) / len(specs)}
+    looks = {"first list": store.rows, "second list": store.rows, "missing": lambda: store.missing(specs)}
+    for name, look in looks.items():
+        began = time.process_time()
+        look()
+        told[f"processor seconds, {name}"] = time.process_time() - began
+    return told
 
+
+def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=1000, help="small ones")
     parser.add_argument("--long", type=int, default=8, help="how many for the speed-up")
     parser.add_argument("--episodes", type=int, default=60_000, help="of a long one")
+    parser.add_argument("--store-only", action="store_true", help="threads, and what the store costs; no cluster")
     arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="ray-sweep-"))
     world = {"name": "deep_sea", "depth": 4}
     specs = [make_spec(world, kl.KLearning(), episodes=40, seed=seed) for seed in range(arguments.runs)]
     here, far, hurt, shared = (Store(folder / name) for name in ("here", "far", "hurt", "shared"))
+    if arguments.store_only:
+        sweep(specs, here)
+        print(json.dumps({"runs": len(specs), "load": os.getloadavg()[0], **costs(here, specs)}, indent=1))
+        return
+    from ray.cluster_utils import Cluster
+
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     second = cluster.add_node(num_cpus=1)
     told: dict[str, Any] = {"runs": len(specs), "load": os.getloadavg()[0]}
@@ -76,18 +92,9 @@ def main() -> None:
 
         told["seconds, a node killed"] = seconds(specs, hurt, RayExecutor(2, address=cluster.address), finished=kill)
         told["same bytes, a node killed"] = files(here) == files(hurt)
-        kept = files(here)
-        told["bytes per run"] = sum(map(len, kept.values())) / len(specs)
-        for name in ("first", "second"):
-            began = time.perf_counter()
-            here.rows()
-            told[f"seconds, {name} list"] = time.perf_counter() - began
-        began = time.perf_counter()
-        here.missing(specs)
-        told["seconds, what is missing"] = time.perf_counter() - began
     finally:
         cluster.shutdown()
-    print(json.dumps(told, indent=1))
+    print(json.dumps(told | costs(here, specs), indent=1))
 
 
 if __name__ == "__main__":
