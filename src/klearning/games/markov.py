@@ -179,7 +179,7 @@ class MarkovGame:
             "outlook": B,
             "equilibrium": equilibrium_of(B),
         }
-        for array in (*A, *P, rho, *B):
+        for array in (*A, *P, rho):
             array.setflags(write=False)
         for field, value in fields.items():
             object.__setattr__(self, field, value)
@@ -233,7 +233,7 @@ def as_outlook(means: Layers, sds: Layers, transitions: Layers, doubts: Layers, 
     chances = np.zeros((*np.concatenate(means).shape, max(len(block) for block in means)))
     for low, block in zip(layers.tolist(), transitions, strict=False):  # the last layer has none
         chances[low : low + len(block), :, :, : block.shape[-1]] = block
-    return Outlook(layers, initial, np.concatenate(means), np.concatenate(sds), chances, np.concatenate(doubts))
+    return Outlook(layers, initial.copy(), np.concatenate(means), np.concatenate(sds), chances, np.concatenate(doubts))
 
 
 def guarded_sea(depth: int = 5, noise: float = 0.05, toll: float = 1.0, cost: float = 0.01) -> MarkovGame:

@@ -31,7 +31,15 @@ from klearning.arrays.cards import html_card
 from klearning.arrays.compiled import announce_compilation, kernel
 from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.types import Floats, Layers
-from klearning.games.markov import Outlook, as_outlook, look_ahead, per_layer, read_tables, read_transitions, start_value
+from klearning.games.markov import (
+    Outlook,
+    as_outlook,
+    look_ahead,
+    per_layer,
+    read_tables,
+    read_transitions,
+    start_value,
+)
 from klearning.games.newton import Workspace, expand, line_search, new_workspace, soft_value, solve_positive
 from klearning.games.simplex import extremes, find_saddle
 
@@ -302,9 +310,7 @@ def solve_markov(
     doubts = [np.zeros_like(block) for block in mu]
     if masses is not None:
         alpha = read_tables("masses", masses, mu)
-        doubts = [
-            0.25 / (checks.counts(f"masses[{l}]", block, block.shape) + 1.0) for l, block in enumerate(alpha)
-        ]
+        doubts = [0.25 / (checks.counts(f"masses[{l}]", block, block.shape) + 1.0) for l, block in enumerate(alpha)]
     start = np.full(len(mu[0]), 1.0 / len(mu[0])) if initial is None else initial
     rho = np.ascontiguousarray(checks.distributions("initial", start, (len(mu[0]),)))
     tau = 0.0 if temperature is None else checks.moderate("temperature", temperature, 0.0, above=True)
