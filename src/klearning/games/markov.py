@@ -130,7 +130,8 @@ def equilibrium_of(B: Outlook) -> MarkovSaddle:
             V[s] = find_saddle(Q, x[s], y[s], tableau)
             low, high = guarantees(Q, x[s], y[s])
             gap = max(gap, high - low)
-    return MarkovSaddle(*(per_layer(part, B.layers) for part in (x, y, V)), float(B.initial @ V[: B.initial.size]), gap)
+    policy, opponent, values = (per_layer(part, B.layers) for part in (x, y, V))
+    return MarkovSaddle(policy, opponent, values, float(B.initial @ V[: B.initial.size]), gap)
 
 
 def per_layer(table: Floats, layers: Ints) -> Layers:

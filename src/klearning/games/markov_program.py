@@ -321,5 +321,5 @@ def solve_markov(
         tau = search(B, 0.0, 2.0, D)
     bound = soft_sweep(B, tau, D)
     y = D.w / D.w.sum(axis=1, keepdims=True)
-    parts = (per_layer(part, B.layers) for part in (D.policy, y, D.values))
-    return MarkovSolution(*parts, float(tau), float(bound), float(D.gaps.max()))
+    policy, opponent, values = (per_layer(part, B.layers) for part in (D.policy, y, D.values))
+    return MarkovSolution(policy, opponent, values, float(tau), float(bound), float(D.gaps.max()))
