@@ -1,0 +1,1 @@
+"""Networks: deep K-learning, behind the extra `deep` (JAX and optax)."""
