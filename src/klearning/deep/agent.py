@@ -65,6 +65,22 @@ class DeepAgent(Generic[Memory]):
         """An episode is over: what is to be learnt from the sums over it."""
         return memory
 
+    def acting(self, memory: Any) -> Any:
+        """What of the memory acting needs: all but what only learning does."""
+        return memory._replace(ring=None, optimiser=None)
+
+    def describe(self, memory: Any, numbers: Any) -> dict[str, float]:
+        """Diagnostics of an episode, from the sums over its steps."""
+        return {"loss": float(memory.loss)}
+
+    def actor(self, observation_space: Any, action_space: Any, horizon: int, *, prior: Any = None, seed: int = 0) -> Any:
+        """The learner that `kl.learn` lets act."""
+        from klearning.deep.learner import DeepLearner
+
+        if prior is not None:
+            raise ValueError(f"prior={prior!r}: networks have none; give {type(self).__name__} its own settings")
+        return DeepLearner(self, observation_space, action_space, horizon, seed=seed)
+
     def act(self, memory: Memory, x: Array, allowed: Array, key: Array) -> tuple[Array, Array]:
         """An action of the policy, and its numbers."""
         scores, numbers = self.policy(memory, x)

@@ -79,6 +79,11 @@ class DeepKLearning(DeepAgent[Memory]):
         pi = jnp.exp(log_pi)
         return scores, jnp.stack([-jnp.sum(pi * log_pi), jnp.sum(pi * c)])
 
+    def describe(self, memory: Any, numbers: Any) -> dict[str, float]:
+        H, C = (0.0, 0.0) if numbers is None else numbers.tolist()
+        tau = float(jnp.exp(memory.log_tau))
+        return {"temperature": tau, "entropy": H, "c": C, "loss": float(memory.loss)}
+
     def greedy(self, m: Memory, x: Array) -> Array:
         return network.values(m.target, x)
 
