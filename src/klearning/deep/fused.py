@@ -64,7 +64,7 @@ def run(agent: DeepAgent[Any], env: Any, episodes: int, seed: Array) -> tuple[An
 
         state, x = env.reset(world, for_reset)
         zero = jnp.zeros(())
-        carry = (state, x, zero, zero, zero, jnp.zeros_like(agent.policy(memory, x)[1]), zero)
+        carry = (state, x, zero, zero, zero, jnp.zeros(2), zero)
         carry, block = jax.lax.scan(step, carry, jax.random.split(for_steps, env.horizon))
         _, _, _, total, count, numbers, good = carry
         count = count.astype(jnp.int32)
