@@ -66,7 +66,7 @@ class BootstrappedDQN(DeepAgent[Memory]):
 
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
         Q = self.values(m.params, m.prior, x)[m.member]
-        return jnp.where(Q >= jnp.max(Q), 0.0, -jnp.inf), jnp.zeros_like(Q)
+        return jnp.where(jnp.max(Q) <= Q, 0.0, -jnp.inf), jnp.zeros_like(Q)
 
     def greedy(self, m: Memory, x: Array) -> Array:
         return jnp.mean(self.values(m.target, m.prior, x), axis=0)

@@ -53,6 +53,11 @@ class DeepKLearning(DeepAgent[Memory]):
 
     diagnostics: ClassVar[tuple[str, ...]] = ("temperature", "entropy", "c", "loss")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.places & (self.places - 1):
+            raise ValueError(f"places={self.places} is no power of two: give {1 << self.places.bit_length()}")
+
     def begin(self, key: Array, like: Array, points: int, actions: int) -> Memory:
         for_network, for_tiles = jax.random.split(key)
         whole = jnp.issubdtype(like.dtype, jnp.integer)
@@ -108,6 +113,4 @@ class DeepKLearning(DeepAgent[Memory]):
     def concluded(self, m: Memory, numbers: Array) -> Memory:
         tau = jnp.exp(m.log_tau)
         entropy, bonus = tau * numbers[0], numbers[1] / tau
-        return m._replace(
-            log_tau=m.log_tau - self.temperature_rate * (entropy - bonus) / (entropy + bonus + 1e-30)
-        )
+        return m._replace(log_tau=m.log_tau - self.temperature_rate * (entropy - bonus) / (entropy + bonus + 1e-30))
