@@ -21,6 +21,7 @@ import numba
 import numpy as np
 
 import klearning as kl
+from bench.bandits import mixture_table
 from bench.bare import library_loop, polynomial_loop
 from bench.simulators import overhead
 from bench.sizes import size_tables
@@ -178,6 +179,7 @@ def episode_table() -> None:
 AGENTS: dict[str, tuple[Agent, int, int]] = {  # with episodes, and how often the policy is evaluated
     "KLearning, optimal": (kl.KLearning(), 1000, 1),
     "KLearning, schedule": (kl.KLearning("schedule"), 1000, 1),
+    "KLearning, calibrated, draws=1": (kl.KLearning(optimism="calibrated", draws=1), 500, 1),
     "PSRL": (kl.PSRL(), 500, 1),
     "RLSVI": (kl.RLSVI(), 2000, 1),
     "UCBVI, hoeffding": (kl.UCBVI(), 2000, 1),
@@ -263,6 +265,7 @@ def main() -> None:
     solve_table()
     episode_table()
     agent_table()
+    mixture_table()
     simulator_table()
     size_tables()
     print("\n" + in_new_process("big_world"))

@@ -20,6 +20,7 @@ from klearning.agents.soft_q_learning import SoftQLearning
 from klearning.agents.ucbvi import UCBVI
 from klearning.agents.ucfh import UCFH
 from klearning.agents.ucrl2 import UCRL2
+from klearning.agents.vbos import VBOS
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode
 from klearning.beliefs.rewards import Beta, Gaussian, UnknownNoise
@@ -41,6 +42,7 @@ from klearning.optimism.certificate import Certificate, certify
 from klearning.optimism.cone import solve_cone
 from klearning.optimism.plan import Plan, solve
 from klearning.optimism.temperature import Schedule, schedule
+from klearning.optimism.vbos import Mixture, vbos
 from klearning.theory import regret_bound
 from klearning.trials.agent import Agent
 from klearning.trials.contract import BrokenContract, check_agent
@@ -70,6 +72,7 @@ __all__ = [
     "UCBVI",
     "UCFH",
     "UCRL2",
+    "VBOS",
     "Agent",
     "Belief",
     "Beta",
@@ -85,6 +88,7 @@ __all__ = [
     "Known",
     "Learner",
     "LiveView",
+    "Mixture",
     "Optimal",
     "OptimisticQLearning",
     "Plan",
@@ -126,4 +130,5 @@ __all__ = [
     "solve",
     "solve_cone",
     "suggest_prior",
+    "vbos",
 ]

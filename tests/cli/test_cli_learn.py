@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -11,11 +12,13 @@ from pathlib import Path
 
 import gymnasium
 import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import klearning as kl
 from klearning.cli import commands
-from klearning.cli.environment import bin_counts
-from tests.support.commands import klearning
+from klearning.cli.environment import bin_counts, binned
+from tests.support.commands import COMMAND, klearning
+from tests.support.doc_blocks import ALL
 
 LAKE = ("learn", "FrozenLake-v1", "PSRL", "--horizon", "20", "-s", "3")
 
@@ -263,3 +266,64 @@ def test_bins_on_the_line(tmp_path):
     assert kl.load(tmp_path / "x.npz").observations.space == gymnasium.spaces.MultiDiscrete([2, 1, 3, 3])
     assert bin_counts(["4"]) == 4
     assert bin_counts(["arm.angle=8", "arm.speed=2,3", "0=5"]) == {"arm": {"angle": 8, "speed": [2, 3]}, 0: 5}
+
+
+TANK = ("learn", "simulator.py:Tank", "PSRL", "--horizon", "9", "-p", "sd=1", "-n", "12")
+
+
+@pytest.fixture
+def simulator(tmp_path):
+    """A folder with the simulator of the docs."""
+    [block] = [block for block in ALL if block.remark("file") == "simulator.py"]
+    (tmp_path / "simulator.py").write_text(block.text)
+    return tmp_path
+
+
+@pytest.mark.parametrize("cut", [("--bins", "level=4"), ("--bins", "4", "--quantiles")], ids=["bins", "quantiles"])
+def test_copies_are_a_vector(cut, simulator):
+    """What processes teach is what `kl.learn` learns from a vector in one process."""
+    done = klearning(*TANK, *cut, "--envs", "2", "--save", "tank.npz", cwd=simulator)
+    assert done.returncode == 0, done.stderr
+    tank = runpy.run_path(str(simulator / "simulator.py"))["Tank"]
+    edges = binned(tank(), cut[1:2], "--quantiles" in cut, 9).edges
+    envs = SyncVectorEnv([lambda: kl.Binned(tank(), edges=edges)] * 2, autoreset_mode=AutoresetMode.DISABLED)
+    learner = kl.learn(kl.PSRL(), envs, episodes=12, horizon=9, prior=kl.Prior(kl.Gaussian(sd=1), stationary=True))
+    learner.save(simulator / "own.npz")
+    assert (simulator / "own.npz").read_bytes() == (simulator / "tank.npz").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("more", "complaint"),
+    [
+        (("--envs", "0"), "envs=0 is too small"),
+        (("--envs", "2", "--evaluate-every", "5"), "--evaluate-every 5 follows one environment"),
+    ],
+)
+def test_copies_that_cannot_be(more, complaint, tmp_path):
+    done = klearning(*LAKE, "-n", "5", *more, "--save", str(tmp_path / "x.npz"))
+    assert (done.returncode, complaint in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "x.npz").exists()
+
+
+@pytest.mark.slow
+def test_a_copy_that_dies_is_one_line(simulator):
+    with (simulator / "simulator.py").open("a") as file:
+        file.write("\n\nclass Dies(Tank):\n    def step(self, action):\n        __import__('os')._exit(3)\n")
+    done = klearning(TANK[0], "simulator.py:Dies", *TANK[2:], "--bins", "4", "--envs", "2", cwd=simulator)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert "the process of one of 2 is gone" in done.stderr
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_copies_too(tmp_path):
+    """A terminal sends it to all processes of a command: those of the environments say nothing, and are gone."""
+    path, log = tmp_path / "cut.npz", tmp_path / "log.csv"
+    command = [*COMMAND, *LAKE, "-n", "100000", "--envs", "2", "--save", str(path), "--csv", str(log), "-p", "sd=1"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not log.exists() or len(log.read_bytes().splitlines()) < 10:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    errors = process.communicate(timeout=120)[1]  # ends when all who could write there have
+    assert errors == f"{kl.load(path).episode} episodes done: go on with --resume {path}\nklearning: stopped\n"
+    assert process.returncode == 130

@@ -13,7 +13,7 @@ from klearning.arrays.rows import copy_rows
 from klearning.trials.trial import new_task
 from tests.support import agent_oracles as slow
 from tests.support import oracles
-from tests.support.agents import AS_PUBLISHED, SETTINGS
+from tests.support.agents import AS_PUBLISHED, BANDITS, SETTINGS
 
 GAUSSIAN, COINS = kl.Prior(), kl.Prior(kl.Beta(), kl.Dirichlet(1.0))
 WORLDS = {
@@ -55,8 +55,11 @@ def assert_same_bytes(got, want):
         np.testing.assert_array_equal(x, y)
 
 
-@pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("agent", SETTINGS, ids=str)
+PLACES = [(agent, name) for agent in SETTINGS for name in WORLDS]
+PLACES += [(agent, name) for agent in BANDITS for name, (world, _) in WORLDS.items() if world.horizon == 1]
+
+
+@pytest.mark.parametrize(("agent", "world"), PLACES, ids=str)
 def test_contract(agent, world):
     """Policies are distributions, regret is not negative, all is finite, chunks do not matter."""
     world, prior = WORLDS[world]
@@ -132,9 +135,26 @@ def test_values_are_handed_out_not_shared(agent):
 # -- the same contract, as it is offered to readers -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("agent", SETTINGS, ids=str)
+@pytest.mark.parametrize("agent", [*SETTINGS, *BANDITS], ids=str)
 def test_check_agent_passes_them(agent):
     kl.check_agent(agent, episodes=10)
+
+
+@pytest.mark.parametrize("agent", BANDITS, ids=str)
+def test_an_agent_for_one_step_says_so(agent):
+    with pytest.raises(ValueError, match=r"^belief has horizon=5: .* use VAPOR"):
+        kl.run(agent, kl.deep_sea(5), episodes=1)
+    kl.check_agent(Reaching(), episodes=2)  # which would fail in worlds of two steps
+
+
+class Reaching(kl.PSRL):
+    """Says how far it can go, and goes no further."""
+
+    longest_horizon = 1
+
+    def begin(self, belief):
+        assert belief.horizon == 1
+        return super().begin(belief)
 
 
 class Broken(kl.PSRL):
@@ -394,6 +414,7 @@ LEARNERS = [  # for the arms, for the three layers: bonuses small enough to fade
     (kl.KLearning(bonus="sharp"), kl.KLearning(bonus="sharp")),
     (kl.KLearning(bonus="split"), kl.KLearning(bonus="split")),
     (kl.PSRL(), kl.PSRL()),
+    (kl.VBOS(), None),
     (kl.RLSVI(), kl.RLSVI()),
     (kl.UCBVI("hoeffding", 0.03), kl.UCBVI("hoeffding", 0.005)),
     (kl.UCBVI("bernstein", 0.04), kl.UCBVI("bernstein", 0.03)),
@@ -418,6 +439,7 @@ def late(agent, world, episodes, seeds=4):
         pytest.param(agent, world, marks=pytest.mark.slow if getattr(agent, "bonus", "") in ("sharp", "split") else ())
         for arms, layers in LEARNERS
         for agent, world in ((arms, ARMS), (layers, THREE_LAYERS))
+        if agent is not None
     ],
     ids=lambda x: x.name if isinstance(x, kl.MDP) else str(x),
 )

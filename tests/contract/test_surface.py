@@ -23,7 +23,7 @@ TIERS = (
     ("optimism", "worlds"),
     ("trials",),
     ("agents",),
-    ("extension", "storage", "theory"),
+    ("extension", "games", "storage", "theory"),
     ("environments",),
     ("experiments", "benchmarks"),
     ("figures",),

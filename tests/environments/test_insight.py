@@ -189,6 +189,8 @@ def test_what_cannot_be(tmp_path):
         (lambda: learner.met("x"), "outside"),
         (lambda: learner.export("policy.csv"), "neither in .npz nor in .json"),
         (lambda: learnt(kl.Random()).action_values([0]), "no values of actions"),
+        (lambda: learner.values(3), "observations=3 is one: give a list, [3]"),
+        (lambda: learner.policies({"at": 3}), "is one: give a list, [{'at': 3}]"),
     ):
         with pytest.raises(ValueError, match=re.escape(text)):
             call()

@@ -4,6 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
+from gymnasium.vector import SyncVectorEnv
 
 import klearning as kl
 from klearning.environments.suggest_prior import MASSES, Pair, Play, mass_of_rows
@@ -137,6 +138,7 @@ def sensor():
     [
         ("FrozenLake-v1", {}, "is a name: give the environment"),
         (kl.deep_sea(3), {}, "is a world: give kl.WorldEnv"),
+        (SyncVectorEnv([Rooms] * 2), {"horizon": 5}, "is a vector of 2 environments: give one of them"),
         (Rooms(), {}, "give horizon="),
         (Rooms(), {"horizon": 5, "episodes": 0}, "episodes=0 is too small"),
         (Rooms(), {"horizon": 5, "seed": -1}, "seed=-1 is too small"),

@@ -290,6 +290,11 @@ def test_what_is_no_environment(mistake):
         kl.learn(kl.KLearning(), thing, episodes=1)
 
 
+def test_a_callback_that_is_no_list():
+    with pytest.raises(ValueError, match=r"callbacks=.* is one: give a list, \[callback\]"):
+        kl.learn(kl.Random(), corridor(), episodes=1, callbacks=print)
+
+
 def test_a_prior_that_is_none():
     for prior in (kl.Gaussian(0.0, 1.0, 0.5), kl.Dirichlet(), "gaussian"):
         with pytest.raises(ValueError, match=r"prior=.* is no Prior: give kl\.Prior\(reward="):

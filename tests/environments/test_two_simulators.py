@@ -1,5 +1,7 @@
 """The warehouse and the workshop of examples/: they do what their texts say, and their models are theirs."""
 
+import json
+
 import gymnasium
 import numpy as np
 import pytest
@@ -97,18 +99,81 @@ def test_luck_is_the_same_whatever_is_done(name):
     assert ends[0] == ends[1]
 
 
-@pytest.mark.parametrize("name", [pytest.param("warehouse", marks=pytest.mark.slow), "workshop"])
-def test_every_method_of_ours_deploys(name, monkeypatch, capsys):
-    """The script itself, at a small size: a row each, and no more than is said without Stable-Baselines3."""
-    monkeypatch.setattr(deployed, "STEPS", 25 * deployed.SIMULATORS[name].days)
-    monkeypatch.setattr(deployed, "EPISODES", 2)
+def deploy(monkeypatch, *arguments):
+    """The script itself, without Stable-Baselines3, on two episodes."""
     monkeypatch.setattr(deployed, "find_spec", lambda module: None)
-    monkeypatch.setattr("sys.argv", ["deployed", name, "--seeds", "1"])
+    monkeypatch.setattr("sys.argv", ["deployed", *map(str, arguments), "--episodes", "2"])
     deployed.main()
+
+
+def named(table):
+    return {line.split(" | ")[0].removeprefix("| ").split(", ε")[0] for line in table.splitlines()[2:]}
+
+
+@pytest.mark.parametrize("name", [pytest.param("warehouse", marks=pytest.mark.slow), "workshop"])
+def test_every_method_of_ours_deploys(name, monkeypatch, capsys, tmp_path):
+    """A row each, what is missing is said, and the tables are beside the results."""
+    steps = 25 * deployed.SIMULATORS[name].days
+    deploy(monkeypatch, name, "--seeds", 1, "--steps", steps, "--out", tmp_path / "results.json")
     printed = capsys.readouterr()
     assert "Stable-Baselines3 is not installed" in printed.err
-    rows = [line.split(" | ")[0].removeprefix("| ") for line in printed.out.splitlines()[3:]]
-    assert rows == [*deployed.methods(name)]
+    *_, methods, priors, tried = printed.out.split("\n\n")
+    assert named(methods) == set(deployed.methods(name))
+    assert named(priors) == {deployed.BY_HAND, *deployed.other_priors(name)}
+    assert len(tried.splitlines()) == 2 + len(deployed.Q_SETTINGS)
+    assert (tmp_path / "results.md").read_text() == printed.out
+
+
+def test_a_task_that_is_done_is_not_done_again(monkeypatch, capsys, tmp_path):
+    """Nor does another seed change it; of four settings the seeds are of the one that was best in the search."""
+    learnt, by_agent = [], deployed.by_agent
+
+    def counted(simulator, setting, seed, steps):
+        learnt.append(seed)
+        return by_agent(simulator, setting, seed, steps)
+
+    monkeypatch.setattr(deployed.Study, "warm_up", lambda study, names: None)
+    monkeypatch.setattr(deployed, "by_agent", counted)
+    out = tmp_path / "new" / "results.json"
+    arguments = "workshop", "--only", "Q-learning", "--steps", 1100, "--out", out
+    deploy(monkeypatch, *arguments, "--seeds", 1)
+    assert learnt == [deployed.SEARCH_SEED] * 4 + [0]
+    first = capsys.readouterr().out
+    deploy(monkeypatch, *arguments, "--seeds", 1)
+    assert (len(learnt), capsys.readouterr().out) == (5, first)
+    deploy(monkeypatch, *arguments, "--seeds", 3)
+    assert learnt[5:] == [1, 2]
+    tasks = json.loads(out.read_text())["tasks"]
+    best = max((task for task in tasks if task["search"]), key=lambda task: task["mean"])
+    assert {task["setting"] for task in tasks if not task["search"]} == {best["setting"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not a file of results"),
+        ("[]", "not a file of results"),
+        ('{"simulator": "workshop", "steps": 28000, "episodes": 200, "tasks": []}', "holds results of"),
+    ],
+)
+def test_other_results_are_left_alone(monkeypatch, tmp_path, text, message):
+    out = tmp_path / "results.json"
+    out.write_text(text)
+    with pytest.raises(SystemExit, match=message):
+        deploy(monkeypatch, "workshop", "--steps", 1100, "--out", out)
+    assert out.read_text() == text
+
+
+@pytest.mark.slow
+def test_processes_change_no_result(tmp_path, capsys):
+    study = deployed.Study("workshop", steps=1100, episodes=2, seeds=3)
+    means = []
+    for processes in (1, 3):
+        results = deployed.Results(tmp_path / f"{processes}.json", study)
+        deployed.do_all(study, ["random", "K-learning, both"], results, processes)
+        means.append({task: outcome.mean for task, outcome in results.outcomes.items()})
+    assert means[0] == means[1]
+    assert len(means[0]) == 6
 
 
 def test_networks_see_every_state_apart():

@@ -65,6 +65,14 @@ def test_a_row_leads_to_code_and_to_tests_that_exist(row):
         assert name.startswith("test_")
 
 
+def test_all_code_and_tests_on_the_page_exist():
+    """Those of equations without a label too."""
+    for file, name in CODE.findall(PAGE):
+        assert name in names(PACKAGE / file), f"{file}:{name} is not there"
+    for file, name in TEST.findall(PAGE):
+        assert name in names(TESTS / file), f"{file}::{name} is not there"
+
+
 @pytest.mark.parametrize(("label", "file", "name"), list(mentions()))
 def test_a_docstring_that_names_an_equation_is_on_the_map(label, file, name):
     named = {pair for row in ROWS if row[0] == label for pair in CODE.findall(row[2])}

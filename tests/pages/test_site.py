@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import klearning as kl
-from klearning import extension, statistics, theory
+from klearning import extension, games, statistics, theory
 from tests.support.doc_blocks import PAGES, ROOT
 from tools import bonuses, concepts
 from tools import site as site_extension
@@ -81,7 +81,7 @@ def test_nothing_is_loaded_from_the_network(site):
         assert not FETCHED.search(sheet.read_text()), f"{sheet.name} loads something"
 
 
-@pytest.mark.parametrize("room", [kl, statistics, theory, extension], ids=lambda room: room.__name__)
+@pytest.mark.parametrize("room", [kl, games, statistics, theory, extension], ids=lambda room: room.__name__)
 def test_every_public_name_has_an_entry(site, room):
     """One, under the name by which it is imported; what `klearning` has too stands there."""
     _, pages = site

@@ -15,8 +15,9 @@ from klearning import (
 from klearning.agents import AGENTS
 
 AS_PUBLISHED = [cls() for cls in AGENTS.values()]
+BANDITS = [agent for agent in AS_PUBLISHED if agent.longest_horizon == 1]  # those for episodes of one step
 SETTINGS = [
-    *AS_PUBLISHED,
+    *(agent for agent in AS_PUBLISHED if agent not in BANDITS),
     KLearning("schedule"),
     KLearning(0.3, "sharp"),
     KLearning(bonus="split"),

@@ -56,8 +56,17 @@ CASES: dict[str, tuple[Any, dict[str, Any], spaces.Space[Any], bool]] = {
     "KLearning_forget": (kl.KLearning(), {"forget": 0.8}, FOUR, True),
     "UCBVI_forget": (kl.UCBVI("bernstein", 0.001, episodes=100), {"forget": 0.8, "discount": 0.9}, GATED, False),
     "PSRL_replan_every": (kl.PSRL(), {"replan_every": 3}, FOUR, True),
+    "VBOS": (kl.VBOS(), {"prior": COINS}, FOUR, False),
 }
-LATER = ("unknown_noise", "masks", "continuing", "discount", "forget", "replan_every")  # than version 1 of the format
+LATER = (
+    "VBOS",
+    "unknown_noise",
+    "masks",
+    "continuing",
+    "discount",
+    "forget",
+    "replan_every",
+)  # than version 1 of the format
 
 
 class Clockwork:
@@ -96,7 +105,8 @@ def follow(learner: kl.Learner, simulator: Clockwork, steps: int) -> list[int]:
 
 def begun(name: str) -> tuple[kl.Learner, Clockwork]:
     agent, more, space, midway = CASES[name]
-    learner, simulator = kl.Learner(agent, space, spaces.Discrete(ACTIONS), HORIZON, **more), Clockwork(space)
+    horizon = agent.longest_horizon or HORIZON
+    learner, simulator = kl.Learner(agent, space, spaces.Discrete(ACTIONS), horizon, **more), Clockwork(space)
     follow(learner, simulator, BEFORE)
     while midway != (learner.step > 0 and not learner.over):
         follow(learner, simulator, 1)

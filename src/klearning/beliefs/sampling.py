@@ -5,17 +5,20 @@ kernel that draws an MDP per episode cannot afford that, so there the prior mass
 (`beliefs/sticks.py`). Cost: O(seen + 28·α) a row.
 Where layers have rows of their own a row is used once, as soon as it is drawn (`sample_layer`); one that layers share
 must be the same in all of them and is kept (`draw_shared`). `draw_optimal` draws an MDP and solves it, either way.
+
+A branch around a layer's draws, or a reward drawn beside every state, takes longer than the draws themselves (measured;
+probably references that Numba counts). So branches are taken once a draw (`drawn_whole`), and rewards drawn at once.
 """
 
 import numpy as np
 
 from klearning.arrays.compiled import index, kernel
 from klearning.arrays.rows import Rows
-from klearning.arrays.types import Floats, Ints, Layers
+from klearning.arrays.types import Floats, Layers
 from klearning.beliefs.posterior import Posterior, mean_rewards
 from klearning.beliefs.rewards import RewardFamily, draw_reward
 from klearning.beliefs.sticks import CRUMB, Sticks, add_unseen, new_sticks, refill, shares_of_unseen
-from klearning.models.sweeps import Model, at_start, expectation, hard_sweep, maximum, shared
+from klearning.models.sweeps import Model, at_start, hard_sweep, maximum, shared
 
 
 def draw_tables(
@@ -53,20 +56,35 @@ def log_gamma_draw(shape: float, rng: np.random.Generator) -> float:
     return np.log(rng.standard_gamma(shape + 1.0)) - rng.standard_exponential() / shape
 
 
-@kernel
-def seen_value(succ: Ints, weight: Floats, V: Floats, rng: np.random.Generator) -> float:
-    """Σ_s' D(s') V(s') for D ~ Dirichlet over the entries of a row, with their weights."""
-    largest, total, value = -np.inf, 0.0, 0.0  # gammas are measured by the largest so far
-    for e in range(succ.size):
-        if weight[e] > 0.0:
-            log_g = log_gamma_draw(weight[e], rng)
-            if log_g > largest:
-                shrunk = np.exp(largest - log_g)
-                largest, total, value = log_g, shrunk * total, shrunk * value
-            g = np.exp(log_g - largest)
-            total += g
-            value += g * V[succ[e]]
-    return value / total
+@kernel(inline=True)
+def seen_values(
+    p: Posterior, low: int, a: int, V: Floats, shares: Floats, rng: np.random.Generator, out: Floats
+) -> None:
+    """out(i) = (1 − B) Σ_s' D(s') V(s') for state low + i, whose share of unseen is B.
+
+    D ~ Dirichlet over the entries of its row, with their weights. Nothing where an episode is over.
+    """
+    start, length, moves = p.model.rows.start[a], p.model.rows.length[a], p.moves[a]
+    succ, weight = p.model.rows.succ, p.model.rows.weight
+    for i in range(index(out.size)):
+        s = index(low) + i
+        first, end = index(start[s]), index(start[s] + length[s])
+        if first == end or np.isinf(moves[s]):
+            out[i] = 0.0
+            continue
+        total, value = 1.0, V[index(succ[first])]
+        if end > first + index(1):
+            largest, total, value = -np.inf, 0.0, 0.0  # gammas are measured by the largest so far
+            for e in range(first, end):
+                if weight[e] > 0.0:
+                    log_g = log_gamma_draw(weight[e], rng)
+                    if log_g > largest:
+                        shrunk = np.exp(largest - log_g)
+                        largest, total, value = log_g, shrunk * total, shrunk * value
+                    g = np.exp(log_g - largest)
+                    total += g
+                    value += g * V[index(succ[e])]
+        out[i] = (1.0 - shares[i]) * (value / total)
 
 
 @kernel(inline=True)
@@ -75,36 +93,37 @@ def sample_values(p: Posterior, l: int, a: int, V: Floats, shares: Floats, stick
 
     Nothing behind the last layer, or where an episode is over. ``shares`` has a column for every row of the tables.
     """
-    layers, rows = p.model.layers, p.model.rows
-    if not p.learns or l + 2 == layers.size:
-        expectation(p.model, l, a, V, out)
-        return
+    layers = p.model.layers
     low, high = layers[l], layers[l + 1]
-    share, moves = shares[a][low:high], p.moves[a][low:high]
-    start, length = rows.start[a][low:high], rows.length[a][low:high]
-    succ, weight = rows.succ, rows.weight
-    for i in range(index(high - low)):
-        first, entries, seen = start[i], length[i], 1.0 - share[i]
-        if entries == 0 or np.isinf(moves[i]):
-            out[i] = 0.0
-        elif entries == 1:
-            out[i] = seen * V[succ[first]]
-        else:
-            out[i] = seen * seen_value(succ[first : first + entries], weight[first : first + entries], V, sticks.rng)
-    if sticks.mass > 0.0:
-        add_unseen(sticks, share, V[layers[l + 1] : layers[l + 2]], out)
+    share = shares[a][low:high]
+    seen_values(p, low, a, V, share, sticks.rng, out)
+    if sticks.mass > 0.0 and l + 2 < layers.size:
+        add_unseen(sticks, share, V[high : layers[l + 2]], out)
+
+
+@kernel
+def sample_rewards(p: Posterior, rng: np.random.Generator) -> Floats:
+    """One draw of R, (A, S), where layers have rows of their own: the last layer first, as they are used.
+
+    All at once: inside a sweep a number took eight times as long.
+    """
+    layers, reward = p.model.layers, np.empty_like(p.visits)
+    for l in range(layers.size - 2, -1, -1):
+        for a in range(reward.shape[0]):
+            for s in range(layers[l], layers[l + 1]):
+                reward[a, s] = sample_reward(p, a, s, rng)
+    return reward
 
 
 @kernel(inline=True)
-def sample_layer(
-    p: Posterior, l: int, V: Floats, rewards: np.random.Generator, shares: Floats, sticks: Sticks, Q: Floats
-) -> None:
-    """Q_l(s,a) = R(s,a) + Σ_s' P(s'|s,a) V_{l+1}(s') for one draw of R and P."""
+def sample_layer(p: Posterior, l: int, V: Floats, reward: Floats, shares: Floats, sticks: Sticks, Q: Floats) -> None:
+    """Q_l(s,a) = R(s,a) + Σ_s' P(s'|s,a) V_{l+1}(s') for one draw of P."""
     low, high = p.model.layers[l], p.model.layers[l + 1]
     for a in range(Q.shape[0]):
-        sample_values(p, l, a, V, shares, sticks, Q[a][low:high])
-        for s in range(low, high):
-            Q[a, s] += sample_reward(p, a, s, rewards)
+        Q_a, r_a = Q[a][low:high], reward[a][low:high]
+        sample_values(p, l, a, V, shares, sticks, Q_a)
+        for i in range(index(high - low)):
+            Q_a[i] += r_a[i]
 
 
 @kernel(inline=True)
@@ -162,20 +181,36 @@ def draw_shared(p: Posterior, rewards: np.random.Generator, transitions: np.rand
     return Model(m.layers, m.table, m.end, m.initial, reward, np.full((A, S), p.discount), 0.0, drawn)
 
 
+@kernel(inline=True)
+def drawn_whole(p: Posterior) -> bool:
+    """Whether a draw is a table that a sweep goes through later: layers share it, or only its rewards are drawn."""
+    return shared(p.model) or not p.learns
+
+
+@kernel
+def draw_whole(p: Posterior, rewards: np.random.Generator, transitions: np.random.Generator) -> Model:
+    """One draw of such a table."""
+    if shared(p.model):
+        return draw_shared(p, rewards, transitions)
+    m = p.model
+    return Model(m.layers, m.table, m.end, m.initial, sample_rewards(p, rewards), m.scale, m.mass, m.rows)
+
+
 @kernel
 def draw_optimal(
     p: Posterior, rewards: np.random.Generator, transitions: np.random.Generator, Q: Floats, V: Floats
 ) -> float:
     """Q* and V*, (A, S) and (S,), of one MDP drawn from the posterior; returns its E_ρ V*.
 
-    Solved as it is drawn, the last layer first; or drawn, then solved, if layers share it.
+    Solved as it is drawn, the last layer first; or drawn, then solved, if layers share it or its rows are known.
     """
-    if shared(p.model):
-        drawn = draw_shared(p, rewards, transitions)
+    if drawn_whole(p):
+        drawn = draw_whole(p, rewards, transitions)
         return hard_sweep(drawn, drawn.reward, Q, V)
     sticks = new_sticks(p, transitions)
     shares = shares_of_unseen(sticks, p.moves.ravel()).reshape(p.moves.shape)
+    reward = sample_rewards(p, rewards)
     for l in range(p.model.layers.size - 2, -1, -1):
-        sample_layer(p, l, V, rewards, shares, sticks, Q)
+        sample_layer(p, l, V, reward, shares, sticks, Q)
         maximum(p.model, l, Q, V)
     return at_start(p.model, V)

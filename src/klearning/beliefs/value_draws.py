@@ -10,9 +10,9 @@ import numpy as np
 from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
 from klearning.beliefs.posterior import Posterior
-from klearning.beliefs.sampling import draw_shared, sample_layer
+from klearning.beliefs.sampling import draw_whole, drawn_whole, sample_layer, sample_rewards
 from klearning.beliefs.sticks import new_sticks, shares_of_unseen
-from klearning.models.sweeps import all_action_values, policy_sweep, shared
+from klearning.models.sweeps import all_action_values, policy_sweep
 
 
 @kernel
@@ -21,15 +21,16 @@ def draw_values(
 ) -> None:
     """Q^π and V^π in one world drawn from the posterior, (A, S) and (S,)."""
     layers = p.model.layers
-    if shared(p.model):
-        drawn = draw_shared(p, rewards, rows)
+    if drawn_whole(p):
+        drawn = draw_whole(p, rewards, rows)
         policy_sweep(drawn, drawn.reward, policy, V, np.zeros(p.visits.shape[1]))
         all_action_values(drawn, drawn.reward, V, Q)
         return
     sticks = new_sticks(p, rows)
     shares = shares_of_unseen(sticks, p.moves.ravel()).reshape(p.moves.shape)
+    reward = sample_rewards(p, rewards)
     for l in range(layers.size - 2, -1, -1):
-        sample_layer(p, l, V, rewards, shares, sticks, Q)
+        sample_layer(p, l, V, reward, shares, sticks, Q)
         for s in range(layers[l], layers[l + 1]):
             V[s] = 0.0
             for a in range(Q.shape[0]):

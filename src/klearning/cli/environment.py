@@ -1,6 +1,10 @@
-"""The environment that a line names, with its options, in bins where the line asks for them."""
+"""The environment that a line names, with its options, in bins and in copies where the line asks for them."""
 
-from collections.abc import Sequence
+import os
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from klearning.arrays import checks
@@ -21,6 +25,45 @@ def binned(env: Any, bins: Sequence[str], quantiles: bool, horizon: int | None) 
     except ValueError as error:
         hint = " (on the command line: --quantiles)" if "unbounded" in str(error) else ""
         raise ValueError(f"{error}{hint}") from None
+
+
+@contextmanager
+def copies(
+    env: Any, count: int, name: str, options: Sequence[str], bins: Sequence[str], quantiles: bool
+) -> Iterator[Any]:
+    """A vector of so many environments like this one, each in a process of its own; this one alone where it is 1."""
+    if count == 1:
+        yield env
+        return
+    from gymnasium.vector import AsyncVectorEnv, AutoresetMode
+
+    cuts = {"edges": env.edges} if quantiles else {"bins": bin_counts(bins)} if bins else None
+    envs = AsyncVectorEnv(
+        [partial(a_copy, name, options, cuts, os.getpid())] * count,
+        context="spawn",  # a fork would take threads of this process along
+        autoreset_mode=AutoresetMode.DISABLED,  # so that --horizon may end an episode, and episode t has its own seed
+    )
+    try:
+        yield envs
+    except BaseException as error:
+        for process in envs.processes:  # `close` would ask them for the step under way
+            process.terminate()
+            process.join()
+        envs.closed = True
+        if isinstance(error, EOFError):
+            advice = "look at it alone, without --envs"
+            raise ChildProcessError(f"environment={name!r}: the process of one of {count} is gone: {advice}") from None
+        raise
+    envs.close()
+
+
+def a_copy(name: str, options: Sequence[str], cuts: Mapping[str, Any] | None, caller: int) -> Any:
+    from klearning.environments.binned import Binned
+
+    if os.getpid() != caller:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that learns
+    env = make_environment(name, options)
+    return env if cuts is None else Binned(env, **cuts)
 
 
 def bin_counts(words: Sequence[str]) -> Any:

@@ -12,6 +12,7 @@ import click
 import numpy as np
 from click.core import ParameterSource
 
+from klearning.arrays import checks
 from klearning.arrays.interrupts import uninterrupted
 from klearning.beliefs.belief import Prior
 from klearning.cli.completing import (
@@ -24,7 +25,7 @@ from klearning.cli.completing import (
 )
 from klearning.cli.display import is_lively, progress, say, show_json, show_table
 from klearning.cli.doors import find_agent
-from klearning.cli.environment import binned, make_environment
+from klearning.cli.environment import binned, copies, make_environment
 from klearning.cli.options import build, build_prior, parse
 from klearning.cli.task import Stops, task_options
 from klearning.cli.teaching import Command
@@ -39,6 +40,7 @@ EXAMPLES = (
     "klearning learn simulator.py:Tank -e leak=0.8 --horizon 30 --bins level=10 --episodes 100",
     "klearning learn CartPole-v1 --bins 1,1,6,6 --quantiles -p mass=0.1 --episodes 30",
     "klearning learn FrozenLake-v1 PSRL --seeds 3 --save out/lake_{seed}.npz --episodes 100",
+    "klearning learn simulator.py:Tank PSRL --envs 2 --horizon 30 --bins level=10 --episodes 100",
     "klearning learn CliffWalking-v1 PSRL --discount 0.9 -p sd=20 -p mass=0.01 --steps 2000 --stop-at-return -20",
 )
 LATE = 100  # episodes, at the end, whose mean return is told apart
@@ -74,6 +76,10 @@ Callback = Callable[[Any], Any]
 )  # fmt: skip
 @click.option("--quantiles", is_flag=True, help="bins that random play fills evenly, not equal ones; they need no ends")
 @click.option(
+    "--envs", type=int, default=1, show_default=True, metavar="N",
+    help="so many environments at once, in processes of their own, for one learner: where a step of one is slow",
+)  # fmt: skip
+@click.option(
     "--horizon", type=int,
     help="most steps of an episode; default: the environment's time limit, or as long as --discount lets it matter",
 )  # fmt: skip
@@ -107,6 +113,7 @@ def learn(
     episodes: int | None,
     steps: int | None,
     seed: int,
+    envs: int,
     horizon: int | None,
     replan_every: int,
     discount: float,
@@ -146,6 +153,7 @@ def learn(
         check_methods(chosen, LEARNS)  # before anything is played
     if prior_options or hasattr(chosen, "actor"):
         typed = build_prior(["stationary=yes", *prior_options])  # the last one counts
+    check_copies(envs, chosen, evaluate_every)
     numbers = several_seeds(context, seeds) if seeds is not None else (seed,)
     files = Files(save, resume, csv_path, tensorboard)
     files.check(len(numbers))
@@ -168,11 +176,21 @@ def learn(
                 settings = {"agent": chosen, "prior": typed, "seed": number, "horizon": horizon, **task._asdict()}
                 learner = resumed(mine.resume, given(context, **settings, replan_every=replan_every))
             learners.append(learner)
-            play(learner, env, extent, mine, evaluate_every, action_masks, stops, quiet=as_json, advance=advance)
+            with copies(env, envs, environment, env_options, bins, quantiles) as place:
+                play(learner, place, extent, mine, evaluate_every, action_masks, stops, quiet=as_json, advance=advance)
     if len(numbers) > 1:
         show_several(environment, learners, files, as_json)
     else:
         show_one(environment, learners[0], files.of(numbers[0]).target, as_json)
+
+
+def check_copies(envs: int, agent: Any, evaluate_every: int) -> None:
+    if checks.whole("envs", envs) == 1:
+        return
+    if hasattr(agent, "actor"):
+        raise ValueError(f"--envs {envs}: {agent} plays one environment at a time: leave --envs out")
+    if evaluate_every:
+        raise ValueError(f"--evaluate-every {evaluate_every} follows one environment, not --envs {envs}: leave one out")
 
 
 class Files(NamedTuple):

@@ -9,7 +9,8 @@ Nothing is learnt before an episode is over: it is learnt from whole, or not at 
 arrays: the same ones step by step in somebody's environment (`learner.py`) and fused into one scan (`fused.py`).
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, TypeVar
 
 import jax
@@ -17,7 +18,9 @@ import jax.numpy as jnp
 import optax
 from jax import Array
 
+from klearning.arrays import checks
 from klearning.deep import replay
+from klearning.deep.features import features_name
 from klearning.deep.replay import Steps
 
 Memory = TypeVar("Memory")
@@ -34,8 +37,26 @@ class DeepAgent(Generic[Memory]):
     polyak: float = 0.05  # how far the target network follows, per update
     discount: float = 0.99
     capacity: int = 100_000  # steps that are remembered
+    features: str | Callable[[Any], Any] | None = None  # of observations; by default those of their space
 
     diagnostics: ClassVar[tuple[str, ...]] = ("loss",)
+    at_most_one: ClassVar[tuple[str, ...]] = ("learning_rate", "polyak", "discount", "epsilon")
+    may_be_zero: ClassVar[tuple[str, ...]] = ("discount", "epsilon", "exploration", "prior_scale", "temperature_rate")
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            name, value = field.name, getattr(self, field.name)
+            zero = name in self.may_be_zero
+            if name == "hidden":
+                widths = value if isinstance(value, list | tuple) else [value]
+                value = tuple(checks.whole(f"hidden[{i}]", width) for i, width in enumerate(widths))
+            elif name == "features":
+                value = features_name(value)
+            elif field.type is int:
+                value = checks.whole(name, value, 0 if zero else 1)
+            elif field.type is float:
+                value = checks.number(name, value, 0.0, 1.0 if name in self.at_most_one else jnp.inf, above=not zero)
+            object.__setattr__(self, name, value)
 
     def begin(self, key: Array, like: Array, points: int, actions: int) -> Memory:
         """What is known at first. ``like`` are some features; whole numbers are below ``points``."""
@@ -46,7 +67,7 @@ class DeepAgent(Generic[Memory]):
         return memory
 
     def policy(self, memory: Memory, x: Array) -> tuple[Array, Array]:
-        """Scores whose softmax acts, and numbers about that which are summed over an episode."""
+        """Scores whose softmax acts, and c, half the variance of what is not known of each action."""
         raise NotImplementedError
 
     def greedy(self, memory: Memory, x: Array) -> Array:
@@ -81,10 +102,17 @@ class DeepAgent(Generic[Memory]):
             raise ValueError(f"prior={prior!r}: networks have none; give {type(self).__name__} its own settings")
         return DeepLearner(self, observation_space, action_space, horizon, seed=seed)
 
+    def chances(self, memory: Memory, x: Array, allowed: Array) -> tuple[Array, Array]:
+        """log π(·|x) among what is allowed; and of this step what is summed over an episode: entropy, and Σ π c."""
+        scores, c = self.policy(memory, x)
+        log_pi = jax.nn.log_softmax(jnp.where(allowed > 0, scores, -jnp.inf))
+        pi = jnp.exp(log_pi)
+        return log_pi, jnp.stack([-jnp.sum(jnp.where(pi > 0.0, pi * log_pi, 0.0)), jnp.sum(pi * c)])
+
     def act(self, memory: Memory, x: Array, allowed: Array, key: Array) -> tuple[Array, Array]:
         """An action of the policy, and its numbers."""
-        scores, numbers = self.policy(memory, x)
-        return jax.random.categorical(key, jnp.where(allowed > 0, scores, -jnp.inf)), numbers
+        log_pi, numbers = self.chances(memory, x, allowed)
+        return jax.random.categorical(key, log_pi), numbers
 
     def insert(self, memory: Any, block: Steps, count: Array) -> Any:
         """The first ``count`` steps of a block are remembered."""

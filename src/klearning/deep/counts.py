@@ -5,6 +5,7 @@ to one of a few thousand places. Features of a Discrete space, or of anything th
 and so exact counts up to collisions; a single whole number is counted by itself.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -12,6 +13,8 @@ import jax.numpy as jnp
 from jax import Array
 
 BITS = 32
+
+Value = Callable[[Array, Array, Array], Array]  # of visits, sums and squares
 
 
 class Tiles(NamedTuple):
@@ -56,16 +59,18 @@ def places(tiles: Tiles, counts: Counts, x: Array) -> Array:
     return (hashed >> (BITS - kept)).astype(jnp.int32) + each * jnp.arange(tilings)
 
 
-def counted(
-    counts: Counts, at: Array, action: Array, reward: Array, weight: Array, sd: float, noise: float, strength: float
-) -> Counts:
-    """With visits of these places (steps, tilings) added, each as often as its weight says, 0 or 1."""
-    a = action[:, None]
-    visits = counts.visits.at[at, a].add(weight[:, None])
-    sums = counts.sums.at[at, a].add((weight * reward)[:, None])
-    squares = counts.squares.at[at, a].add((weight * reward**2)[:, None])
-    c = half_variance(visits[at, a], sums[at, a], squares[at, a], sd, noise, strength)
-    return Counts(visits, sums, squares, counts.c.at[at, a].set(c))
+def counted(counts: Counts, at: Array, action: Array, reward: Array, weight: Array) -> Counts:
+    """With visits of these places (steps, tilings) added, each as often as its weight says, 0 or 1; c as before."""
+    a, w, r = action[:, None], weight[:, None], (weight * reward)[:, None]
+    visits, sums = counts.visits.at[at, a].add(w), counts.sums.at[at, a].add(r)
+    return counts._replace(visits=visits, sums=sums, squares=counts.squares.at[at, a].add(r * reward[:, None]))
+
+
+def valued(counts: Counts, at: Array, action: Array, c: Value, everywhere: Array) -> Counts:
+    """With c of these places by the counts of now; of all places where ``everywhere`` says so."""
+    a, n, sums, squares = action[:, None], *counts[:3]
+    here = counts.c.at[at, a].set(c(n[at, a], sums[at, a], squares[at, a]))
+    return counts._replace(c=jax.lax.cond(everywhere, lambda: c(n, sums, squares), lambda: here))
 
 
 def half_variance(n: Array, sums: Array, squares: Array, sd: float, noise: float, strength: float) -> Array:

@@ -47,7 +47,7 @@ class DQN(DeepAgent[Memory]):
         Q = network.values(m.params, x)
         epsilon = jnp.maximum(1.0 - (1.0 - self.epsilon) * m.seen / self.exploration, self.epsilon)
         best = jax.nn.one_hot(jnp.argmax(Q), Q.shape[-1])
-        return jnp.log(epsilon / Q.shape[-1] + (1.0 - epsilon) * best), jnp.zeros(2)
+        return jnp.log(epsilon / Q.shape[-1] + (1.0 - epsilon) * best), jnp.zeros_like(Q)
 
     def greedy(self, m: Memory, x: Array) -> Array:
         return network.values(m.target, x)

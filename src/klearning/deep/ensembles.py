@@ -18,6 +18,8 @@ from klearning.deep import network, replay
 from klearning.deep.agent import DeepAgent
 from klearning.deep.replay import Steps
 
+SHARP = 1e6  # a softmax of values so many times as large is their argmax, among what a mask allows
+
 
 class Memory(NamedTuple):
     """All that is known, a pytree of arrays; networks have an axis for the ensemble."""
@@ -66,7 +68,7 @@ class BootstrappedDQN(DeepAgent[Memory]):
 
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
         Q = self.values(m.params, m.prior, x)[m.member]
-        return jnp.where(Q >= jnp.max(Q), 0.0, -jnp.inf), jnp.zeros(2)
+        return SHARP * Q, jnp.zeros_like(Q)
 
     def greedy(self, m: Memory, x: Array) -> Array:
         return jnp.mean(self.values(m.target, m.prior, x), axis=0)
@@ -91,10 +93,7 @@ class EnsembleKLearning(BootstrappedDQN):
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
         Q, tau = self.values(m.params, m.prior, x), jnp.exp(m.log_tau)
         c = 0.5 * jnp.var(Q, axis=0)
-        scores = (jnp.mean(Q, axis=0) + c / tau) / tau
-        log_pi = jax.nn.log_softmax(scores)
-        pi = jnp.exp(log_pi)
-        return scores, jnp.stack([-jnp.sum(pi * log_pi), jnp.sum(pi * c)])
+        return (jnp.mean(Q, axis=0) + c / tau) / tau, c
 
     def concluded(self, m: Memory, numbers: Array) -> Memory:
         tau = jnp.exp(m.log_tau)

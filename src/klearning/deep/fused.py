@@ -17,7 +17,7 @@ class Trace(NamedTuple):
     returns: Array
     length: Array
     good: Array  # 1 where the environment called it a success
-    numbers: Array  # the agent's, summed over the steps
+    numbers: Array  # entropy and c, summed over the steps
     temperature: Array  # 0 where there is none
 
 
@@ -46,7 +46,7 @@ def run(agent: DeepAgent[Any], env: PureEnvironment, episodes: int, seed: int | 
             return carry, Steps(x, action, reward, after, terminal, everything)
 
         state, x = env.reset(world, for_reset)
-        carry = (state, x, zero, zero, zero, jnp.zeros_like(agent.policy(memory, x)[1]), zero)
+        carry = (state, x, zero, zero, zero, jnp.zeros(2), zero)
         carry, block = jax.lax.scan(step, carry, jax.random.split(for_steps, env.horizon))
         _, _, _, total, count, numbers, good = carry
         count = count.astype(jnp.int32)

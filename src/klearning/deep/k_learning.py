@@ -74,10 +74,7 @@ class DeepKLearning(DeepAgent[Memory]):
 
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
         tau, c = jnp.exp(m.log_tau), self.c(m, x)
-        scores = (network.values(m.params, x) + c / tau) / tau
-        log_pi = jax.nn.log_softmax(scores)
-        pi = jnp.exp(log_pi)
-        return scores, jnp.stack([-jnp.sum(pi * log_pi), jnp.sum(pi * c)])
+        return (network.values(m.params, x) + c / tau) / tau, c
 
     def describe(self, memory: Any, numbers: Any) -> dict[str, float]:
         H, C = (0.0, 0.0) if numbers is None else numbers.tolist()
@@ -98,9 +95,14 @@ class DeepKLearning(DeepAgent[Memory]):
     def noticed(self, m: Memory, block: Steps, weight: Array) -> Memory:
         largest = jnp.maximum(m.largest, jnp.max(weight * jnp.abs(block.reward)))
         at = counts.places(m.tiles, m.counts, block.x)
-        known = counts.counted(
-            m.counts, at, block.action, block.reward, weight, self.sd, self.noise, self.noise_strength
-        )
+        known = counts.counted(m.counts, at, block.action, block.reward, weight)
+
+        def c(n: Array, sums: Array, squares: Array) -> Array:
+            return counts.half_variance(
+                n, sums / largest, squares / largest**2, self.sd, self.noise, self.noise_strength
+            )
+
+        known = counts.valued(known, at, block.action, c, everywhere=largest > m.largest)  # another scale
         return m._replace(counts=known, largest=largest)
 
     def concluded(self, m: Memory, numbers: Array) -> Memory:

@@ -1,7 +1,8 @@
 """DeepLearner: a deep agent in somebody's environment, step by step; an `Actor`, as the tabular `Learner` is.
 
 An episode is played by what was known at its beginning, and learnt from at its end, whole or not at all. So an
-interrupt loses no more than the episode under way, and episodes may run side by side.
+interrupt loses no more than the episode under way, and episodes may run side by side. All that is drawn in episode n,
+the n-th to begin, is drawn from streams of that number: what comes does not depend on where learning was interrupted.
 """
 
 from copy import copy
@@ -19,15 +20,23 @@ from numpy.typing import NDArray
 
 from klearning.arrays import checks
 from klearning.arrays.interrupts import uninterrupted
-from klearning.arrays.types import Floats
+from klearning.arrays.types import Flags, Floats
 from klearning.deep.agent import DeepAgent
 from klearning.deep.features import Features
 from klearning.deep.replay import Steps
-from klearning.trials.streams import whole_number
+from klearning.environments.masks import Masks
+from klearning.environments.numbering import Numbering
+from klearning.storage.files import memory_bytes
+from klearning.trials.streams import sequence, whole_number
 
 BLOCK = 64  # steps that are written to the ring at a time
+LARGEST = 1e15  # of rewards: their squares are added up in 32 bits
+NUMBERS = 2  # that are summed over an episode: entropy and C
 WAYS = ("greedy", "soft")
-UNDER_WAY = ("step", "over", "numbers", "_waiting", "_x", "_chosen", "_rewards", "_terminal", "_masks", "_key", "_acting")
+UNDER_WAY = (
+    "step", "over", "number", "sums", "_waiting", "_x", "_chosen", "_rewards", "_terminal", "_masks", "_key", "_acting",
+    "_uniforms",
+)  # fmt: skip
 
 static = partial(jax.jit, static_argnums=0)
 in_place = partial(jax.jit, static_argnums=0, donate_argnums=1)  # the memory given is used up
@@ -39,8 +48,9 @@ def begin(agent: DeepAgent[Any], key: Array, like: Array, points: int, actions: 
 
 
 @static
-def act(agent: DeepAgent[Any], acting: Any, x: Array, allowed: Array, key: Array, step: int) -> tuple[Array, Array]:
-    return agent.act(acting, x, allowed, jax.random.fold_in(key, step))
+def chances(agent: DeepAgent[Any], acting: Any, x: Array, allowed: Array) -> Array:
+    """In one array, because each takes a while to come back: log π, then what is summed over an episode."""
+    return jnp.concatenate(agent.chances(acting, x, allowed))
 
 
 @static
@@ -68,24 +78,48 @@ class DeepLearner:
 
     def __init__(
         self, agent: DeepAgent[Any], observation_space: spaces.Space[Any], action_space: spaces.Space[Any],
-        horizon: int, *, seed: int = 0,
+        horizon: int, *, seed: int = 0, blank: bool = False,
     ) -> None:  # fmt: skip
-        if not isinstance(action_space, spaces.Discrete):
-            raise ValueError(f"action space {action_space} is not Discrete: {type(agent).__name__} chooses among a few")
         self.agent, self.horizon, self.seed = agent, checks.whole("horizon", horizon), checks.whole("seed", seed, 0)
         self.observation_space, self.action_space = observation_space, action_space
-        self.features, self.actions = Features(observation_space), int(action_space.n)
+        self.features = Features(observation_space, agent.features)
+        self.actions = Numbering("action", action_space, False)
+        self._mask_reader = Masks(self.actions.count)
+        self._check_room()
         self._root = jax.random.key(whole_number(seed, "deep learner", number=0))
-        self._predictions = np.random.default_rng([seed, 1])
-        self.memory: Any = begin(agent, jax.random.fold_in(self._root, 0), self.features.like, self.features.size, self.actions)
-        self.episode, self.steps = 0, 0
+        self._predictions = np.random.default_rng(sequence(seed, "deep predictions", number=0))
+        self.memory: Any = None  # a blank one is yet to be filled
+        if not blank:
+            self.memory = begin(agent, jax.random.fold_in(self._root, 0), *self.sizes)
+        self.episode, self.steps = 0, 0  # that were learnt from
         self.returns: list[float] = []
         self.continuing = False
+        self._aside = 0  # episodes that were set aside
+        self.sums: NDArray[Any] = np.zeros(NUMBERS)  # over the steps of this episode, or of the last
         self._new_episode()
+
+    @property
+    def sizes(self) -> tuple[NDArray[Any], int, int]:
+        """What the networks depend on: some features, how many, and how many actions."""
+        return self.features.like, self.features.size, self.actions.count
+
+    def _check_room(self) -> None:
+        """For the ring, which is there from the beginning."""
+        most = memory_bytes() // 2 or 2**40
+        if self.ring_bytes > most:
+            raise ValueError(
+                f"capacity={self.agent.capacity} steps of {self.features.like.size} features are "
+                f"{self.ring_bytes:,} bytes, more than half of this machine's memory: give a smaller one"
+            )
+
+    @property
+    def ring_bytes(self) -> int:
+        """What the steps that are remembered take: two observations, action, reward, whether it was the end, a mask."""
+        return 4 * self.agent.capacity * (2 * self.features.like.size + 3 + self.actions.count)
 
     def _new_episode(self) -> None:
         self.step, self.over, self._waiting = 0, False, False
-        self.numbers: list[NDArray[Any]] = []  # what the agent said of each step
+        self.number = 0
         self._x: list[NDArray[Any]] = []
         self._chosen: list[int] = []
         self._rewards: list[float] = []
@@ -93,6 +127,7 @@ class DeepLearner:
         self._terminal = False
         self._key: Any = None
         self._acting: Any = None
+        self._uniforms: Any = None
 
     @property
     def under_way(self) -> bool:
@@ -101,8 +136,8 @@ class DeepLearner:
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """What there is to say of this episode, by name."""
-        return self.agent.describe(self.memory, np.sum(self.numbers, axis=0) if self.numbers else None)
+        """What there is to say of this episode, or of the last, by name."""
+        return self.agent.describe(self.memory, self.sums)
 
     def check_spaces(self, observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> None:
         """ValueError where these are not the spaces that the learner was made for."""
@@ -116,24 +151,30 @@ class DeepLearner:
         """The action for an observation, drawn from the policy that explores; one that the mask allows."""
         if self._waiting or self.over:
             raise RuntimeError(self._misuse("act"))
-        x, allowed = self.features(observation), self._read_mask(action_mask)
+        x, allowed = self.features(observation), self._read_mask(action_mask, observation)
         if self.step == 0:
             with uninterrupted:
-                self._begin(x)
+                self._begin(self.episode + self._aside)
+                self._x, self.sums = [x], np.zeros(NUMBERS)
         elif not np.array_equal(x, self._x[self.step]):
             raise ValueError(f"observation={observation!r} is not the one that observe() was given last: pass that one")
         with uninterrupted:
-            a, numbers = act(self.agent, self._acting, x, allowed, self._key, self.step)
+            about = np.asarray(chances(self.agent, self._acting, x, allowed), np.float64)
+            a = draw(np.exp(about[:-NUMBERS]), self._uniforms.random())
             self._masks.append(allowed)
-            self._chosen.append(int(a))
-            self.numbers.append(np.asarray(numbers))
+            self._chosen.append(a)
+            self.sums = self.sums + about[-NUMBERS:]
             self._waiting = True
-        return self.action_space.dtype.type(self._chosen[-1] + self.action_space.start)  # type: ignore[union-attr]
+        return self.actions.point(a)
 
-    def _begin(self, x: NDArray[Any]) -> None:
-        self._key = jax.random.fold_in(self._root, 1 + self.episode)
-        self._acting = self.agent.acting(self.agent.start(self.memory, jax.random.fold_in(self._key, self.horizon)))
-        self._x.append(x)
+    def _begin(self, number: int) -> None:
+        """The streams of an episode, and what it acts by to its end."""
+        self.number = number
+        self._key = jax.random.fold_in(self._root, 1 + number)
+        start = self.agent.start(self.memory, jax.random.fold_in(self._key, 0))
+        acting = self.agent.acting(start)._replace(target=None)
+        self._acting = jax.device_put(acting, nearest_device())
+        self._uniforms = np.random.default_rng(sequence(self.seed, "deep actions", number=number))
 
     def observe(self, reward: float, observation: Any, terminated: bool = False, truncated: bool = False) -> None:
         """What the last action led to."""
@@ -146,6 +187,10 @@ class DeepLearner:
         if not isfinite(r):
             raise ValueError(
                 f"reward={reward!r} of step {self.step} is not finite: fix the simulator, or clip its rewards"
+            )
+        if abs(r) > LARGEST:
+            raise ValueError(
+                f"reward={reward!r} of step {self.step} is beyond {LARGEST:g}: give rewards in larger units"
             )
         x = self.features(observation)
         with uninterrupted:
@@ -168,7 +213,7 @@ class DeepLearner:
         for first in range(0, count, BLOCK):
             block, length = self._block(first, min(first + BLOCK, count))
             self.memory = insert(self.agent, self.memory, block, length)
-        key, numbers = jax.random.fold_in(self._key, self.horizon + 1), np.sum(self.numbers, axis=0)
+        key, numbers = jax.random.fold_in(self._key, 1), self.sums.astype(np.float32)
         self.memory = improve(self.agent, self.memory, count, key, numbers)
         self.returns.append(float(np.sum(self._rewards)))
         self.episode += 1
@@ -178,7 +223,7 @@ class DeepLearner:
     def _block(self, first: int, end: int) -> tuple[Steps, int]:
         """Steps of the episode, with room up to a block's length."""
         length, last = end - first, self.step - 1
-        masks = [*self._masks[1:], np.ones(self.actions, np.float32)]
+        masks = [*self._masks[1:], np.ones(self.actions.count, np.float32)]
         terminal = [float(self._terminal and i == last) for i in range(first, end)]
         parts = (
             self._x[first:end], self._chosen[first:end], self._rewards[first:end], self._x[first + 1 : end + 1], terminal,
@@ -195,37 +240,42 @@ class DeepLearner:
             self._new_episode()
 
     def set_aside(self) -> "DeepLearner":
-        """The episode under way as a learner of its own, so that another may begin; see `take_back` and `drop`."""
+        """The episode under way as a learner of its own, so that another may begin; see `take_back` and `drop`.
+
+        It goes on by `act` and `observe`, with the networks that it began with, whatever is learnt in the meantime.
+        """
         with uninterrupted:
             aside = copy(self)
-            aside._acting = jax.tree.map(jnp.copy, self._acting)  # ours are written over
-            aside._key = jax.random.fold_in(self._key, whole_number(self.steps, "aside", number=len(self.returns)))
+            aside.memory, aside._acting = None, jax.tree.map(jnp.copy, self._acting)  # ours are written over
             self._new_episode()
+            self._aside += 1
         return aside
 
     def take_back(self, aside: "DeepLearner") -> None:
         """An episode that was set aside is over, or is to end where it is: `end_episode` learns from it."""
         if self.under_way:
-            raise RuntimeError("take_back() while another episode is under way: call end_episode() or set_aside() first")
+            raise RuntimeError(
+                "take_back() while another episode is under way: call end_episode() or set_aside() first"
+            )
         with uninterrupted:
+            self._aside -= 1
             for name in UNDER_WAY:
                 setattr(self, name, getattr(aside, name))
 
     def drop(self, aside: "DeepLearner") -> None:
         """Forget an episode that was set aside."""
+        self._aside -= 1
 
     def predict(self, observation: Any, step: int = 0, how: str = "greedy", action_mask: Any = None) -> Any:
         """The action in deployment: "greedy" without exploration, "soft" drawn from the policy that explores."""
         checks.choice("how", how, WAYS)
-        x, allowed = self.features(observation)[None], np.asarray(self._read_mask(action_mask))
+        x, allowed = self.features(observation)[None], self._read_mask(action_mask, observation)
         acting = self.agent.acting(self.memory)
         if how == "greedy":
             values = np.asarray(greedy(self.agent, acting, x))[0]
-            a = int(np.where(allowed > 0, values, -np.inf).argmax())
-        else:
-            chances = np.asarray(soft(self.agent, acting, x), np.float64)[0] * allowed
-            a = int(self._predictions.choice(self.actions, p=chances / chances.sum()))
-        return self.action_space.dtype.type(a + self.action_space.start)  # type: ignore[union-attr]
+            return self.actions.point(int(np.where(allowed > 0, values, -np.inf).argmax()))
+        about = np.asarray(chances(self.agent, acting, x[0], allowed), np.float64)
+        return self.actions.point(draw(np.exp(about[:-NUMBERS]), self._predictions.random()))
 
     def policies(self, observations: Any, how: str = "soft") -> Floats:
         """The probabilities of all actions, (horizon, observations, actions); the same at every step."""
@@ -235,20 +285,20 @@ class DeepLearner:
             table = np.asarray(soft(self.agent, acting, x), np.float64)
             table /= table.sum(axis=1, keepdims=True)
         else:
-            table = np.eye(self.actions)[np.asarray(greedy(self.agent, acting, x)).argmax(axis=1)]
+            table = np.eye(self.actions.count)[np.asarray(greedy(self.agent, acting, x)).argmax(axis=1)]
         return np.broadcast_to(table, (self.horizon, *table.shape))
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file; `kl.load` goes on from there, bit for bit."""
-        raise NotImplementedError
+        from klearning.deep.saving import save
 
-    def _read_mask(self, mask: Any) -> NDArray[Any]:
+        save(self, path)
+
+    def _read_mask(self, mask: Any, observation: Any) -> NDArray[Any]:
         if mask is None:
-            return np.ones(self.actions, np.float32)
-        allowed = np.asarray(mask, np.float32).ravel()
-        if allowed.size != self.actions or not np.isin(allowed, (0.0, 1.0)).all() or not allowed.any():
-            raise ValueError(f"action_mask={mask!r} is no mask of {self.actions} actions: give a 0 or 1 for each, not all 0")
-        return allowed
+            return np.ones(self.actions.count, np.float32)
+        allowed: Flags = self._mask_reader.read(mask, observation)
+        return allowed.astype(np.float32)
 
     def _misuse(self, called: str) -> str:
         if self._waiting:
@@ -259,3 +309,18 @@ class DeepLearner:
 
     def __repr__(self) -> str:
         return f"DeepLearner({self.agent!r}, horizon={self.horizon}, episodes={self.episode}, steps={self.steps:,})"
+
+
+def draw(chances: Floats, u: float) -> int:
+    """The action that a uniform falls on; never one of no chance."""
+    up_to = chances.cumsum()
+    last = np.searchsorted(up_to, up_to[-1])  # rounding may take u to the very end
+    return int(min(np.searchsorted(up_to, u * up_to[-1], side="right"), last))
+
+
+def nearest_device() -> Any:
+    """Where a step is acted in: on the CPU, because the way to a GPU and back is longer than what is computed there."""
+    try:
+        return jax.local_devices(backend="cpu")[0]
+    except RuntimeError:  # there is none where JAX_PLATFORMS names others alone
+        return jax.local_devices()[0]

@@ -3,7 +3,7 @@
 Nothing here changes what is learnt; `learner.Learner` is what does.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -232,6 +232,8 @@ class Knowledge:
         return l
 
     def _columns(self, observations: Sequence[Any]) -> list[int]:
+        if not isinstance(observations, Iterable) or isinstance(observations, Mapping):
+            raise ValueError(f"observations={observations!r} is one: give a list, [{observations!r}]")
         return [self._column(observation) for observation in observations]
 
     def _column(self, observation: Any) -> int:

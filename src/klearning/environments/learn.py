@@ -101,6 +101,8 @@ def learn(
         compare_with_limit(env, actor.horizon, *_endless(actor))
     root = actor.seed if seed is None else checks.whole("seed", seed, 0)
     model = _model(actor, env) if every else None
+    if callable(callbacks):
+        raise ValueError(f"callbacks={callbacks!r} is one: give a list, [callback]")
     watchers = [guarded(callback) for callback in callbacks]
     try:  # around a call: Python 3.12 and 3.13 let an interrupt at the end of a loop's body pass the loop's own handler
         if isinstance(env, VectorEnv):

@@ -77,6 +77,8 @@ def suggest_prior(
     as a rare and large reward, no reason can tell: state what you know of it instead.
     """
     check_environment(env)
+    if isinstance(env, gymnasium.vector.VectorEnv):
+        raise ValueError(f"env={env!r} is a vector of {env.num_envs} environments: give one of them, gymnasium.make(…)")
     play = look_at(env, episodes, seed, horizon)
     mean, sd, of_rewards = size_of_rewards(play)
     noise, of_noise = noise_of_rewards(play, sd)

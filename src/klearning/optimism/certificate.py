@@ -18,9 +18,9 @@ from klearning.arrays.layers import from_layers
 from klearning.arrays.types import Floats, Layers
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Posterior
-from klearning.beliefs.sampling import draw_shared, sample_reward, sample_values
+from klearning.beliefs.sampling import draw_whole, drawn_whole, sample_rewards, sample_values
 from klearning.beliefs.sticks import new_sticks, shares_of_unseen
-from klearning.models.sweeps import at_start, hard_sweep, maximum, policy_sweep, shared
+from klearning.models.sweeps import at_start, hard_sweep, maximum, policy_sweep
 from klearning.optimism.plan import solve
 
 PROVED = "split"  # the bonus that is an upper bound for the most beliefs
@@ -87,14 +87,15 @@ def draw_regrets(
     layers, (A, S) = p.model.layers, policy.shape
     Q, V, V_policy, got = np.zeros((A, S)), np.zeros(S), np.zeros(S), np.zeros(S)
     for i in range(out.size):
-        if shared(p.model):
-            drawn = draw_shared(p, rewards, rows)
+        if drawn_whole(p):
+            drawn = draw_whole(p, rewards, rows)
             best = hard_sweep(drawn, drawn.reward, Q, V)
             out[i] = best - policy_sweep(drawn, drawn.reward, policy, V_policy, np.zeros(S))
             continue
         sticks, same = new_sticks(p, rows), new_sticks(p, twin)
         shares = shares_of_unseen(sticks, p.moves.ravel()).reshape(p.moves.shape)
         shares_of_unseen(same, p.moves.ravel())
+        reward = sample_rewards(p, rewards)
         for l in range(layers.size - 2, -1, -1):
             low, high = layers[l], layers[l + 1]
             V_policy[low:high] = 0.0
@@ -103,8 +104,7 @@ def draw_regrets(
                 # twin streams draw the same rows: those of V*, priced at V^π
                 sample_values(p, l, a, V_policy, shares, same, got[low:high])
                 for s in range(low, high):
-                    reward = sample_reward(p, a, s, rewards)
-                    Q[a, s] += reward
-                    V_policy[s] += policy[a, s] * (reward + got[s])
+                    Q[a, s] += reward[a, s]
+                    V_policy[s] += policy[a, s] * (reward[a, s] + got[s])
             maximum(p.model, l, Q, V)
         out[i] = at_start(p.model, V) - at_start(p.model, V_policy)

@@ -9,6 +9,14 @@ docs/reference/equations.md says which law is which equation of the paper.
 """
 
 from klearning.beliefs.distributions import beta_cumulant, gaussian_cumulant
+from klearning.theory.bandits import (
+    bandit_regret_bound,
+    best_arm_chances,
+    expected_maximum,
+    mixture_value,
+    thompson_is_optimistic,
+    vbos_is_optimistic,
+)
 from klearning.theory.bounds import breaks_assumption, lower_bound, regret_bound, theorem_arithmetic
 from klearning.theory.calibrated import calibrated_regret, optimism_identity, optimism_tangent, shared_phi
 from klearning.theory.certainty import (
@@ -61,7 +69,9 @@ __all__ = [
     "Estimate",
     "Inequality",
     "Saddle",
+    "bandit_regret_bound",
     "bellman_inequality",
+    "best_arm_chances",
     "beta_cumulant",
     "beta_over_dirichlet",
     "big_delta",
@@ -74,6 +84,7 @@ __all__ = [
     "draws",
     "dual_value",
     "episode_regret",
+    "expected_maximum",
     "expected_q_values",
     "fixed_point",
     "flow_residual",
@@ -88,6 +99,7 @@ __all__ = [
     "mean_mdp",
     "mean_return",
     "mixture",
+    "mixture_value",
     "occupancy_of",
     "optimism_identity",
     "optimism_tangent",
@@ -108,10 +120,12 @@ __all__ = [
     "sum_of_independents",
     "temperature_is_optimal",
     "theorem_arithmetic",
+    "thompson_is_optimistic",
     "tilde_cumulants",
     "unrolled",
     "unrolling_bound",
     "variational",
+    "vbos_is_optimistic",
     "weak_duality",
     "widest_coin",
 ]

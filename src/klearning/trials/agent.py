@@ -40,6 +40,7 @@ class Agent(Protocol[M]):
     """
 
     diagnostics: ClassVar[tuple[str, ...]] = ()  # names of what it logs of every episode
+    longest_horizon: ClassVar[int | None] = None  # the most steps of an episode that it plans for; None: any number
     paper: ClassVar[str] = ""
 
     @abstractmethod

@@ -1,0 +1,65 @@
+"""VBOS on many arms, and beside a cone solver: a part of `make bench`, or `python -m bench.bandits`."""
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+import klearning as kl
+from klearning.arrays.types import Floats
+from klearning.optimism.arms import NO_MASSES, Arms, new_room
+from klearning.optimism.mixture import best_mixture
+
+ROUNDS = 30
+
+
+def least(action: Callable[[], object], times: int = 1) -> float:
+    """CPU seconds, the least of many rounds: other work on the machine does not count."""
+    action()
+    rounds = []
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        for _ in range(times):
+            action()
+        rounds.append((time.process_time() - start) / times)
+    return min(rounds)
+
+
+def cone_seconds(means: Floats, sds: Floats) -> tuple[float, float]:
+    """Clarabel's CPU time, without CVXPY's, on the dual as exponential cones, a temperature per arm; and its value."""
+    import cvxpy as cp
+
+    count = len(means)
+    V, tau, w, y = cp.Variable(), cp.Variable(count, nonneg=True), cp.Variable(count), cp.Variable(count)
+    worth = means + cp.multiply(sds**2, w) - V - tau
+    problem = cp.Problem(cp.Minimize(V + cp.sum(y)), [cp.ExpCone(worth, tau, y), 2 * w >= cp.inv_pos(tau)])
+    data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={})
+    start = time.process_time()
+    answer = chain.solve_via_data(problem, data)
+    seconds = time.process_time() - start
+    problem.unpack_results(answer, chain, inverse)
+    return seconds, float(problem.value)
+
+
+def mixture_table() -> None:
+    print("\n| arms | kernel (µs) | kl.vbos (µs) | within a budget (µs) | Clarabel (ms) | ratio | gap |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    rng = np.random.default_rng(0)
+    for count in (10, 100, 1_000, 10_000):
+        means, sds, costs = rng.normal(size=count), rng.gamma(2.0, size=count), rng.random(count)
+        arms, policy, room = Arms(means, sds, NO_MASSES), np.zeros(count), new_room(count)
+        price, times = np.zeros(count), max(1, 1_000 // count)
+        kernel = least(partial(best_mixture, arms, price, policy, room), times)
+        whole = least(partial(kl.vbos, means, sds), times)
+        dear = least(partial(kl.vbos, means, sds, costs=costs, budget=0.2))
+        seconds, value = cone_seconds(means, sds)
+        best = kl.vbos(means, sds)
+        assert best.value <= value + 1e-6 * abs(value)
+        cells = (f"{kernel * 1e6:.1f}", f"{whole * 1e6:.1f}", f"{dear * 1e6:.0f}", f"{seconds * 1e3:.1f}",
+                 f"{seconds / kernel:,.0f}", f"{best.gap:.0e}")  # fmt: skip
+        print(f"| {count:,} | " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    mixture_table()

@@ -1,0 +1,34 @@
+"""Zero-sum matrix games with noisy payoffs: K-learning and those that it is compared with, against several opponents.
+
+Rows are the opponent's moves, columns are ours, payoffs are paid to us.
+"""
+
+from klearning.games.exp3 import EXP3
+from klearning.games.game import Game, idle_threat, inspection_game, random_game, rock_paper_scissors
+from klearning.games.k_learning import KLearning
+from klearning.games.knowing import BestResponse, Equilibrium
+from klearning.games.matches import Matches, play
+from klearning.games.program import Solution, solve
+from klearning.games.simplex import Saddle, saddle
+from klearning.games.thompson import Thompson
+from klearning.games.ucb import UCB
+
+__all__ = [
+    "EXP3",
+    "UCB",
+    "BestResponse",
+    "Equilibrium",
+    "Game",
+    "KLearning",
+    "Matches",
+    "Saddle",
+    "Solution",
+    "Thompson",
+    "idle_threat",
+    "inspection_game",
+    "play",
+    "random_game",
+    "rock_paper_scissors",
+    "saddle",
+    "solve",
+]

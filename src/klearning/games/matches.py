@@ -1,0 +1,216 @@
+"""`play`: an agent in a game against an opponent, once for every seed."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from klearning.arrays import checks
+from klearning.arrays.cards import html_card, text_card
+from klearning.arrays.compiled import announce_compilation
+from klearning.arrays.frames import data_frame
+from klearning.arrays.pictures import axes_or_new
+from klearning.arrays.screen import ProgressBar
+from klearning.arrays.types import Floats
+from klearning.beliefs.rewards import Gaussian
+from klearning.games.exp3 import EXP3
+from klearning.games.game import Game
+from klearning.games.knowing import BestResponse, Equilibrium
+from klearning.games.match import Log, Match, Reply, opponent_name
+from klearning.games.player import Player
+from klearning.statistics import FEWEST, Interval, mean_interval
+from klearning.trials.regret import cumulative_regret
+from klearning.trials.run import MOST_LINES, seed_list
+from klearning.trials.threads import on_threads
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+OPPONENTS = ("best_response", "equilibrium", "exp3", "self_play")
+GRID = 25  # points, evenly apart in logarithms, to which a power is fitted
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Matches:
+    """All that a batch of seeds produced; arrays are (seeds, rounds)."""
+
+    agent: Player
+    game: Game
+    opponent: Player | Reply
+    prior: Gaussian
+    seeds: tuple[int, ...]
+    values: Floats  # exact payoff of the two mixtures of every round
+    payoffs: Floats  # what was paid, moves drawn and with noise
+    policies: Floats  # (seeds, rounds, columns), our mixtures; (seeds, 0, columns) where they were not kept
+    opponents: Floats  # (seeds, rounds, rows), the opponent's
+    seconds: float
+
+    @property
+    def regret(self) -> Floats:
+        """Exact cumulative regret: the game's value, less the payoff of our mixture against the opponent's."""
+        return cumulative_regret(self.game.value, self.values)
+
+    def powers(self, first: int | None = None) -> Floats:
+        """Per seed the slope of log regret against log rounds, by least squares: 1 is linear, ½ a square root.
+
+        From round ``first``, by default the tenth part of all. Nan where the regret is not above zero throughout.
+        """
+        rounds = self.values.shape[1]
+        begin = max(1, rounds // 10) if first is None else checks.whole("first", first)
+        if begin >= rounds:
+            raise ValueError(f"first={begin} leaves no round of {rounds} to fit: give a smaller number, or play more")
+        grid = np.unique(np.geomspace(begin, rounds, GRID).round().astype(int))
+        regret = self.regret[:, grid - 1]
+        logs = np.log(np.where(regret > 0.0, regret, np.nan))
+        t = np.log(grid) - np.log(grid).mean()
+        slopes: Floats = logs @ t / (t @ t)
+        return slopes
+
+    def summary(self) -> str:
+        """How it went, in a few lines: means over the seeds, with 95% intervals."""
+        return text_card(self._title(), self._facts())
+
+    def frame(self) -> "DataFrame":
+        """A pandas data frame, one row per seed and round.
+
+        Columns are seed, round (from 1), value (exact, of the two mixtures), regret (cumulative, exact) and payoff
+        (what was paid).
+        """
+        seeds, rounds = self.values.shape
+        columns: dict[str, Any] = {
+            "seed": np.repeat(self.seeds, rounds),
+            "round": np.tile(np.arange(1, rounds + 1), seeds),
+            **{name: series.ravel() for name, series in self._series().items()},
+        }
+        return data_frame(columns)
+
+    def plot(self, ax: Any = None, what: str = "regret", label: str | None = None) -> Any:
+        """A thin line per seed and their mean, by round; returns Matplotlib's axes.
+
+        ``what`` is "regret", "value" or "payoff". Draw several on the same ``ax`` to compare them.
+        """
+        checks.choice("what", what, self._series())
+        axes, lines = axes_or_new(ax), self._series()[what]
+        rounds = np.arange(1, lines.shape[1] + 1)
+        name = label if label is not None else type(self.agent).__name__
+        (mean,) = axes.plot(rounds, lines.mean(axis=0), linewidth=2, label=f"{name}, mean of {len(lines)}")
+        for line in lines[:MOST_LINES] if len(lines) > 1 else ():
+            axes.plot(rounds, line, color=mean.get_color(), linewidth=0.6, alpha=0.35)
+        title = f"{self.game.name}, against {opponent_name(self.opponent)}"
+        axes.set(xlabel="round", ylabel="cumulative regret" if what == "regret" else what, title=title)
+        axes.legend(frameon=False)
+        return axes
+
+    def _series(self) -> dict[str, Floats]:
+        return {"value": self.values, "regret": self.regret, "payoff": self.payoffs}
+
+    def _title(self) -> str:
+        seeds, rounds = self.values.shape
+        sides = f"{self.agent!r} in {self.game.name} against {opponent_name(self.opponent)}"
+        return f"{sides}: {seeds} seeds × {rounds:,} rounds, {self.seconds:.3g} s"
+
+    def _facts(self) -> dict[str, str]:
+        rounds, recent = self.values.shape[1], max(1, self.values.shape[1] // 10)
+        facts = {
+            "prior": repr(self.prior),
+            "value of the game": f"{self.game.value:.4g}",
+            f"regret after {rounds:,}": _told(mean_interval(self.regret[:, -1])),
+            f"value, last {recent:,} rounds": _told(mean_interval(self.values[:, -recent:].mean(axis=1))),
+        }
+        if rounds > 1 and np.isfinite(powers := self.powers()).all():
+            facts["regret grows as rounds to the power"] = _told(mean_interval(powers))
+        if len(self.seeds) < FEWEST:
+            facts["intervals"] = f"none below {FEWEST} seeds"
+        return facts
+
+    def __repr__(self) -> str:
+        return f"Matches({self._title()})"
+
+    def _repr_html_(self) -> str:
+        return html_card(self._title(), self._facts())
+
+
+def _told(x: Interval) -> str:
+    """An estimate with its interval, where it has one."""
+    return f"{x.estimate:.4g}" + ("" if np.isnan(x.low) else f" [{x.low:.4g}, {x.high:.4g}]")
+
+
+def play(
+    agent: Player,
+    game: Game,
+    opponent: str | Player | Reply = "best_response",
+    rounds: int = 1000,
+    seeds: int | Sequence[int] = 5,
+    *,
+    prior: Gaussian | None = None,
+    threads: int | None = None,
+    keep_mixtures: bool = False,
+    progress: Callable[[int], None] | bool | None = None,
+) -> Matches:
+    """Let an agent play a game it does not know, once for every seed, in parallel.
+
+    ``opponent`` is "best_response" (to our mixture of the round), "equilibrium", "exp3", "self_play" (the same agent in
+    the other chair), an agent, or a function of our mixture, the round (from 1) and a random stream that returns a row
+    or a mixture of rows. ``prior`` is of every payoff, by default N(0, 1) with the game's noise. ``seeds`` is how many
+    or which; results depend on nothing else. ``keep_mixtures`` keeps both mixtures of every round.
+    """
+    _check_agent(agent)
+    if not isinstance(game, Game):
+        raise ValueError(f"game={game!r} is no game: give games.Game(payoffs), or games.rock_paper_scissors()")
+    them = _opponent(opponent, agent)
+    count, numbers = checks.whole("rounds", rounds), seed_list(seeds)
+    workers = checks.whole("threads", threads) if threads is not None else None
+    belief = prior if prior is not None else Gaussian(0.0, 1.0, game.noise)
+    if not isinstance(belief, Gaussian):
+        raise ValueError(f"prior={prior!r} is no Gaussian: give klearning.Gaussian(mean, sd, noise)")
+    announce_compilation()
+    if isinstance(them, Player):
+        Match(agent, game, them, belief, numbers[0], 1, False).advance(1)  # compiles, once, before the clock
+    began = time.perf_counter()
+
+    def one(seed: int, should_stop: Callable[[], bool]) -> Log:
+        match = Match(agent, game, them, belief, seed, count, keep_mixtures)
+        for done in match.chunks():
+            if tell is not None:
+                tell(done)
+            if should_stop():
+                break
+        return match.log
+
+    with ExitStack() as stack:
+        bar = stack.enter_context(ProgressBar("rounds", len(numbers) * count)) if progress is True else None
+        tell = progress if callable(progress) else bar
+        log_of = dict(on_threads(one, numbers, workers))
+    logs = [log_of[seed] for seed in numbers]
+    values, payoffs, policies, opponents = (np.stack(parts) for parts in zip(*logs, strict=True))
+    seconds = time.perf_counter() - began
+    return Matches(agent, game, them, belief, numbers, values, payoffs, policies, opponents, seconds)
+
+
+def _check_agent(agent: Any) -> None:
+    if isinstance(agent, BestResponse):
+        raise ValueError("agent=BestResponse() sees the other's mixture: it plays the opponent's chair only")
+    if isinstance(agent, type) and issubclass(agent, Player):
+        raise ValueError(f"agent={agent.__name__} is a class: call it, games.{agent.__name__}()")
+    if not isinstance(agent, Player):
+        raise ValueError(
+            f"agent={agent!r} plays no matrix games: give games.KLearning(), UCB(), Thompson(), EXP3() or Equilibrium()"
+        )
+
+
+def _opponent(opponent: Any, agent: Player) -> Player | Reply:
+    by_name: dict[str, Player] = {
+        "best_response": BestResponse(), "equilibrium": Equilibrium(), "exp3": EXP3(), "self_play": agent,
+    }  # fmt: skip
+    if isinstance(opponent, str):
+        return by_name[checks.choice("opponent", opponent, OPPONENTS)]
+    if isinstance(opponent, type) and issubclass(opponent, Player):
+        raise ValueError(f"opponent={opponent.__name__} is a class: call it, games.{opponent.__name__}()")
+    if isinstance(opponent, Player) or callable(opponent):
+        return opponent
+    raise ValueError(
+        f"opponent={opponent!r} is none: give one of {', '.join(map(repr, OPPONENTS))}, an agent or a function"
+    )

@@ -1,0 +1,72 @@
+"""One side of a game: what it believes, what it remembers, the mixture that it plays. Both sides are alike.
+
+Each sees the game from its own chair: rows are the other's moves, columns its own, payoffs are paid to it. So a player
+of one side can play the other, against anybody and against itself.
+"""
+
+from abc import ABC
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from klearning.arrays.compiled import kernel
+from klearning.arrays.types import Floats
+from klearning.beliefs.rewards import RewardPrior, reward_posterior
+from klearning.games.newton import Workspace, new_workspace
+
+
+class Side(NamedTuple):
+    """All that one side has; arrays are written in place."""
+
+    kind: int  # which player, `Player.kind`
+    setting: float  # its one number, `Player.setting`
+    prior: RewardPrior
+    payoffs: Floats  # (rows, columns), the true ones: for players that know them
+    visits: Floats  # (rows, columns)
+    sums: Floats  # of what was paid
+    means: Floats  # of the belief
+    sds: Floats
+    mixture: Floats  # (columns,) that it plays
+    gains: Floats  # (columns,) what each move would have brought, estimated: EXP3's
+    w: Floats  # (rows,) the last solution of K-learning's program
+    matrix: Floats  # (rows, columns) whose equilibrium is played: UCB's, Thompson's, the true one
+    other: Floats  # (rows,) the other's part of that equilibrium
+    work: Workspace
+
+
+@dataclass(frozen=True)
+class Player(ABC):
+    """An agent of this room: frozen, with its settings; what it learns is in a `Side`."""
+
+    paper: ClassVar[str]
+    kind: ClassVar[int]
+
+    @property
+    def setting(self) -> float:
+        """The one number that its kernel reads."""
+        return 0.0
+
+
+def new_side(player: Player, payoffs: Floats, prior: RewardPrior) -> Side:
+    """Before the first round, in the chair whose payoffs these are."""
+    m, n = payoffs.shape
+    side = Side(
+        kind=player.kind, setting=player.setting, prior=prior, payoffs=np.array(payoffs, order="C"),
+        visits=np.zeros((m, n)), sums=np.zeros((m, n)), means=np.zeros((m, n)), sds=np.zeros((m, n)),
+        mixture=np.full(n, 1.0 / n), gains=np.zeros(n), w=np.zeros(m), matrix=np.array(payoffs, order="C"),
+        other=np.zeros(m), work=new_workspace(m, n),
+    )  # fmt: skip
+    mean, variance = reward_posterior(prior, 0.0, 0.0, 0.0)
+    side.means[:], side.sds[:] = mean, np.sqrt(variance)
+    return side
+
+
+@kernel
+def learn(side: Side, row: int, column: int, payoff: float) -> None:
+    """What was paid, and what follows for the belief."""
+    side.visits[row, column] += 1.0
+    side.sums[row, column] += payoff
+    mean, variance = reward_posterior(side.prior, side.visits[row, column], side.sums[row, column], 0.0)
+    side.means[row, column], side.sds[row, column] = mean, np.sqrt(variance)
+    side.gains[column] += payoff / side.mixture[column]
