@@ -122,6 +122,7 @@ def problem_names() -> Iterable[str]:
 
 
 AGENT, WORLD = Name(lambda: AGENTS), Name(lambda: WORLDS)
+LEARNING_AGENT = Name(lambda: [*AGENTS, *AGENTS.elsewhere])
 CONTESTANT = Contestant(lambda: AGENTS)
 EXPERIMENT, PROBLEM, ENVIRONMENT = Name(experiment_names), Name(problem_names), Name(environment_names)
 AGENT_OPTION = Pair(options_of("agent", AGENTS, "KLearning"))

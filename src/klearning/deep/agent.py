@@ -40,6 +40,7 @@ class DeepAgent(Generic[Memory]):
     features: str | Callable[[Any], Any] | None = None  # of observations; by default those of their space
 
     diagnostics: ClassVar[tuple[str, ...]] = ("loss",)
+    takes_prior: ClassVar[bool] = False
     at_most_one: ClassVar[tuple[str, ...]] = ("learning_rate", "polyak", "discount", "epsilon")
     may_be_zero: ClassVar[tuple[str, ...]] = ("discount", "epsilon", "exploration", "prior_scale", "temperature_rate")
 

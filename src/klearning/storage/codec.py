@@ -104,6 +104,9 @@ def registered_name(kind: str, data: Mapping[str, Any]) -> str:
     """The name of something that is known here, with the code that the data say."""
     registry, name, module = REGISTRIES[kind], data["name"], data.get("module")
     if not isinstance(name, str) or name not in registry:
+        if name in registry.elsewhere:
+            place = registry.elsewhere[name].__name__
+            raise ValueError(f"{kind}={name!r} of {place} learns in environments alone: kl.learn, or `klearning learn`")
         if module is not None:
             raise NotRegistered(
                 f"{kind}={name!r} is not registered: import {module}, where it was defined (on the command line: "
