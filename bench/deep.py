@@ -265,8 +265,13 @@ def spread(values: list[float], digits: int = 0) -> str:
 
 def table(rows: list[Row]) -> str:
     """Held-out results and the best settings of every search, as Markdown."""
-    lines = ["| environment | agent | solved or greedy, median (all seeds) | late | steps, mean | seconds |", "|---" * 6 + "|"]
-    for r in sorted((r for r in rows if r["part"] == "held out"), key=lambda r: list(ENVIRONMENTS).index(r["environment"])):
+    lines = [
+        "| environment | agent | solved or greedy, median (all seeds) | late | steps, mean | seconds |",
+        "|---" * 6 + "|",
+    ]
+    for r in sorted(
+        (r for r in rows if r["part"] == "held out"), key=lambda r: list(ENVIRONMENTS).index(r["environment"])
+    ):
         failures = sum(x == UNSOLVED for x in r.get("solved", []))
         main = r["solved"] if "solved" in r else r["greedy"]
         shown = f"{failures} of {len(main)} unsolved" if failures else spread(main, 0 if "solved" in r else 1)
@@ -276,7 +281,13 @@ def table(rows: list[Row]) -> str:
     for agent in AGENTS:
         ranked = ranking(rows, agent)
         if ranked:
-            lines += ["", f"{agent}, best of {len(ranked)} settings on tuning seeds:", "", "| settings | score | by environment |", "|---|---|---|"]
+            lines += [
+                "",
+                f"{agent}, best of {len(ranked)} settings on tuning seeds:",
+                "",
+                "| settings | score | by environment |",
+                "|---|---|---|",
+            ]
         for total, settings, group in ranked[:5]:
             by_name = "; ".join(f"{r['environment']} {spread(r.get('solved') or r['greedy'])}" for r in group)
             lines.append(f"| {', '.join(f'{k} {v:g}' for k, v in settings.items())} | {total:.2f} | {by_name} |")

@@ -81,7 +81,9 @@ def test_deep_sea_is_bsuites_step_for_step():
         real.reset()
         bad, column, actions, theirs = real.bsuite_info()["total_bad_episodes"], 0, [], []
         for row in range(N):
-            actions.append(int(real._action_mapping[row, column] if right[row] else 1 - real._action_mapping[row, column]))
+            actions.append(
+                int(real._action_mapping[row, column] if right[row] else 1 - real._action_mapping[row, column])
+            )
             timestep = real.step(actions[-1])
             theirs.append(timestep)
             column = min(max(column + (1 if right[row] else -1), 0), N - 1)
@@ -110,7 +112,9 @@ def test_stochastic_deep_sea_slips_straight_down_and_is_noisy_in_two_cells():
 
         return jax.lax.scan(step, env.reset(world, key)[0], jax.random.split(key, N))[1]
 
-    row, column, to, reward, good = map(np.asarray, jax.jit(jax.vmap(episode))(jax.random.split(jax.random.key(0), count)))
+    row, column, to, reward, good = map(
+        np.asarray, jax.jit(jax.vmap(episode))(jax.random.split(jax.random.key(0), count))
+    )
     inner = column < N - 1
     slips = (to == column)[inner]
     assert set((to - column)[inner].tolist()) == {0, 1}

@@ -95,7 +95,9 @@ class DeepAgent(Generic[Memory]):
         """Diagnostics of an episode, from the sums over its steps."""
         return {"loss": float(memory.loss)}
 
-    def actor(self, observation_space: Any, action_space: Any, horizon: int, *, prior: Any = None, seed: int = 0) -> Any:
+    def actor(
+        self, observation_space: Any, action_space: Any, horizon: int, *, prior: Any = None, seed: int = 0
+    ) -> Any:
         """The learner that `kl.learn` lets act."""
         from klearning.deep.learner import DeepLearner
 

@@ -1,7 +1,7 @@
 """DQN (Mnih et al., 2015): Q-values by one network, exploration by ε.
 
-    act: argmax_a Q_θ(s,a), or with probability ε any action; ε falls from 1 to its last value over the first steps
-    Q_θ(s,a) → r + γ max_a' Q⁻(s',a')
+act: argmax_a Q_θ(s,a), or with probability ε any action; ε falls from 1 to its last value over the first steps
+Q_θ(s,a) → r + γ max_a' Q⁻(s',a')
 """
 
 from dataclasses import dataclass

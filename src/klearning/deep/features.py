@@ -98,7 +98,9 @@ def _own(name: str, space: spaces.Space[Any]) -> tuple[Read, int]:
     def read(point: Any) -> Vector:
         x = np.asarray(function(point), np.float32)
         if x.ndim != 1 or not x.size:
-            raise ValueError(f"features={name!r} are of shape {x.shape}: let {name} return a vector, one axis of numbers")
+            raise ValueError(
+                f"features={name!r} are of shape {x.shape}: let {name} return a vector, one axis of numbers"
+            )
         return x
 
     return read, read(example).size

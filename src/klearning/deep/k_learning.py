@@ -108,6 +108,4 @@ class DeepKLearning(DeepAgent[Memory]):
     def concluded(self, m: Memory, numbers: Array) -> Memory:
         tau = jnp.exp(m.log_tau)
         entropy, bonus = tau * numbers[0], numbers[1] / tau
-        return m._replace(
-            log_tau=m.log_tau - self.temperature_rate * (entropy - bonus) / (entropy + bonus + 1e-30)
-        )
+        return m._replace(log_tau=m.log_tau - self.temperature_rate * (entropy - bonus) / (entropy + bonus + 1e-30))
