@@ -155,13 +155,15 @@ def _box(space: spaces.Box) -> Read:
     bounded = (np.abs(low) < UNBOUNDED) & (np.abs(high) < UNBOUNDED) & (low < high)
     low, high = np.where(bounded, low, -ROOT_3), np.where(bounded, high, ROOT_3)  # as they are, where there are none
     middle, scale = ((low + high) / 2.0).astype(np.float32), (2.0 * ROOT_3 / (high - low)).astype(np.float32)
-    if bounded.all():
-        return lambda point: (np.asarray(point, np.float32).ravel() - middle) * scale
-    free = ~bounded
+    free = ~bounded if not bounded.all() else None
 
     def read(point: Any) -> Vector:
-        x = (np.asarray(point, np.float32).ravel() - middle) * scale
-        x[free] = np.arcsinh(x[free])
+        flat = np.asarray(point, np.float32).ravel()
+        if flat.size != middle.size:
+            raise ValueError(flat.size)
+        x: Vector = (flat - middle) * scale
+        if free is not None:
+            x[free] = np.arcsinh(x[free])
         return x
 
     return read
