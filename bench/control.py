@@ -64,7 +64,7 @@ class CartPole(Control):
         return state, self.seen(state)
 
     def step(self, world: Array, state: Array, action: Array, key: Array) -> Outcome:
-        x, x_speed, angle, angle_speed = state
+        _, x_speed, angle, angle_speed = state
         cosine, sine = jnp.cos(angle), jnp.sin(angle)
         force = jnp.where(action == 1, 10.0, -10.0)
         push = (force + 0.05 * angle_speed**2 * sine) / 1.1

@@ -4,9 +4,9 @@
     python -m bench.deep --table deep.json
     python -m bench.deep --speed
 
-Whole runs are one compiled program. On a GPU all settings and seeds of a study are one batch; on a CPU (``--processes``)
-seeds are shared among processes. Studies come in order of importance, each is written as soon as it is over, and none
-begins once the seconds are spent. Held-out studies use agents as they are by default.
+Whole runs are one compiled program. On a GPU all settings and seeds of a study are one batch; on a CPU seeds are
+shared among processes (``--processes``). Studies come in order of importance, each is written as soon as it is over,
+and none begins once the seconds are spent. Held-out studies use agents as they are by default.
 """
 
 import argparse
@@ -224,11 +224,11 @@ def joined(parts: list[list[Row]]) -> list[Row]:
     """Rows of shares as rows of the study, seeds in order."""
     whole = []
     for rows in zip(*parts, strict=True):
-        order = np.argsort(sum((r["seeds"] for r in rows), []))
+        order = np.argsort(list(itertools.chain.from_iterable(r["seeds"] for r in rows)))
         one = dict(rows[0])
         for name, value in rows[0].items():
             if isinstance(value, list):
-                flat = sum((r[name] for r in rows), [])
+                flat = list(itertools.chain.from_iterable(r[name] for r in rows))
                 one[name] = [flat[i] for i in order]
         one["seconds"] = {name: max(r["seconds"][name] for r in rows) for name in one["seconds"]}
         whole.append(one)
@@ -265,29 +265,25 @@ def spread(values: list[float], digits: int = 0) -> str:
 
 def table(rows: list[Row]) -> str:
     """Held-out results and the best settings of every search, as Markdown."""
-    lines = [
-        "| environment | agent | solved or greedy, median (all seeds) | late | steps, mean | seconds |",
-        "|---" * 6 + "|",
-    ]
-    for r in sorted(
-        (r for r in rows if r["part"] == "held out"), key=lambda r: list(ENVIRONMENTS).index(r["environment"])
-    ):
-        failures = sum(x == UNSOLVED for x in r.get("solved", []))
-        main = r["solved"] if "solved" in r else r["greedy"]
-        shown = f"{failures} of {len(main)} unsolved" if failures else spread(main, 0 if "solved" in r else 1)
-        late = f"{np.mean(r['late']):.{2 if 'solved' in r else 1}f}"
-        lines.append(f"| {r['environment']}, {r['episodes']:,} episodes | {r['agent']} | {shown} | {late} | "
-                     f"{np.mean(r['steps']):,.0f} | {r['seconds']['running']:.1f} |")  # fmt: skip
+    heads = ("environment", "agent", "solved, or greedy return: median (all seeds)", "late", "steps, mean", "seconds")
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    order = list(ENVIRONMENTS)
+    for r in sorted((r for r in rows if r["part"] == "held out"), key=lambda r: order.index(r["environment"])):
+        sea = "solved" in r
+        main = r["solved"] if sea else r["greedy"]
+        failures = sum(x == UNSOLVED for x in main)
+        shown = f"{failures} of {len(main)} unsolved" if failures else spread(main, 0 if sea else 1)
+        cells = (
+            f"{r['environment']}, {r['episodes']:,} episodes", r["agent"], shown,
+            f"{np.mean(r['late']):.{2 if sea else 1}f}", f"{np.mean(r['steps']):,.0f}",
+            f"{r['seconds']['running']:.1f}",
+        )  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
     for agent in AGENTS:
         ranked = ranking(rows, agent)
         if ranked:
-            lines += [
-                "",
-                f"{agent}, best of {len(ranked)} settings on tuning seeds:",
-                "",
-                "| settings | score | by environment |",
-                "|---|---|---|",
-            ]
+            lines += ["", f"{agent}, best of {len(ranked)} settings on tuning seeds:", ""]
+            lines += ["| settings | score | by environment |", "|---|---|---|"]
         for total, settings, group in ranked[:5]:
             by_name = "; ".join(f"{r['environment']} {spread(r.get('solved') or r['greedy'])}" for r in group)
             lines.append(f"| {', '.join(f'{k} {v:g}' for k, v in settings.items())} | {total:.2f} | {by_name} |")
@@ -306,15 +302,23 @@ def speed(rounds: int = 5) -> str:
     for name, seconds in times.items():
         lines.append(f"| {name} | {1e6 * seconds / updates:.0f} | {seconds / times['DeepKLearning']:.1f} |")
     for what, like in (("whole numbers, 400", jnp.zeros((), jnp.int32)), ("2 features", jnp.zeros(2))):
-        points = 400 if like.ndim == 0 else 2
-        agent = agents["DeepKLearning"]
-        memory = agent.begin(jax.random.key(0), like, points, 2)._replace(seen=jnp.array(1000))
-        whole = jax.jit(lambda m, a=agent: a.improve(m, 500, jax.random.key(1))).lower(memory).compile()
-        bare = jax.jit(lambda m, a=agent: gradient_steps(a, m, 1000)).lower(memory).compile()
-        both = least({"update": lambda: whole(memory), "bare": lambda: bare(memory)}, rounds)
-        lines.append(f"\nAn update of DeepKLearning ({what}, batch {agent.batch}): {1e3 * both['update']:.0f} µs, a bare "
-                     f"gradient step with Adam {1e3 * both['bare']:.0f} µs: {both['update'] / both['bare']:.2f} times.")  # fmt: skip
+        update, bare = update_times(agents["DeepKLearning"], like, rounds)
+        lines.append(
+            f"\nAn update of DeepKLearning ({what}): {1e6 * update:.0f} µs, a bare gradient step with Adam "
+            f"{1e6 * bare:.0f} µs: {update / bare:.2f} times."
+        )
     return "\n".join(lines)
+
+
+def update_times(agent: DeepAgent[Any], like: Array, rounds: int, count: int = 1000) -> tuple[float, float]:
+    """CPU seconds of an update, and of a bare gradient step."""
+    memory: Any = agent.begin(jax.random.key(0), like, 400 if like.ndim == 0 else like.size, 2)
+    memory = memory._replace(seen=jnp.array(agent.capacity))
+    steps = jnp.array(count // agent.updates)
+    whole = jax.jit(lambda m: agent.improve(m, steps, jax.random.key(1))).lower(memory).compile()
+    bare = jax.jit(lambda m: gradient_steps(agent, m, count)).lower(memory).compile()
+    times = least({"update": lambda: whole(memory), "bare": lambda: bare(memory)}, rounds)
+    return times["update"] / count, times["bare"] / count
 
 
 def gradient_steps(agent: DeepAgent[Any], memory: Any, count: int) -> Any:
@@ -371,8 +375,11 @@ def main() -> None:
         rows += found
         given.out.write_text(json.dumps(rows))
         r = found[0]
-        print(f"{time.perf_counter() - begin:6.1f} s  {r['part']}, {r['agent']}, {r['environment']}: {len(found)} settings, "
-              f"{r['seconds']['compiling']:.1f} s compiling, {r['seconds']['running']:.1f} s running", flush=True)  # fmt: skip
+        print(
+            f"{time.perf_counter() - begin:6.1f} s  {r['part']}, {r['agent']}, {r['environment']}: "
+            f"{len(found)} settings, {r['seconds']['compiling']:.1f} s compiling, {r['seconds']['running']:.1f} s running",
+            flush=True,
+        )
     print(table(rows))
 
 

@@ -98,8 +98,8 @@ def test_priors_stay_and_networks_move(kind):
     for old, new in zip(jax.tree.leaves(before.prior), jax.tree.leaves(after.prior), strict=True):
         np.testing.assert_array_equal(old, new)
     for k in range(3):
-        assert any((np.asarray(a) != np.asarray(b)).any() for a, b in
-                   zip(jax.tree.leaves(member(before.params, k)), jax.tree.leaves(member(after.params, k)), strict=True))  # fmt: skip
+        old, new = jax.tree.leaves(member(before.params, k)), jax.tree.leaves(member(after.params, k))
+        assert any((np.asarray(a) != np.asarray(b)).any() for a, b in zip(old, new, strict=True))
 
 
 def test_members_differ_from_each_other_and_from_their_priors():
@@ -167,6 +167,7 @@ def test_a_fused_run_solves_a_small_sea_and_repeats_itself():
     np.testing.assert_array_equal(trace.returns, again.returns)
 
 
+@pytest.mark.slow
 def test_dqn_learns_to_catch_and_is_deployed_greedily():
     agent = DQN(hidden=(20,), batch=32, capacity=2000, exploration=500, learning_rate=3e-3)
 

@@ -81,9 +81,8 @@ def test_deep_sea_is_bsuites_step_for_step():
         real.reset()
         bad, column, actions, theirs = real.bsuite_info()["total_bad_episodes"], 0, [], []
         for row in range(N):
-            actions.append(
-                int(real._action_mapping[row, column] if right[row] else 1 - real._action_mapping[row, column])
-            )
+            rightwards = int(real._action_mapping[row, column])
+            actions.append(rightwards if right[row] else 1 - rightwards)
             timestep = real.step(actions[-1])
             theirs.append(timestep)
             column = min(max(column + (1 if right[row] else -1), 0), N - 1)
@@ -134,7 +133,7 @@ def test_stochastic_deep_sea_slips_straight_down_and_is_noisy_in_two_cells():
 def test_catch_is_bsuites_step_for_step():
     env, rng, caught = Catch(), np.random.default_rng(0), 0
     real = their_catch.Catch(seed=0)
-    for episode in range(20):
+    for _ in range(20):
         timestep = real.reset()
         actions = rng.integers(3, size=env.horizon).tolist()
         key = next(k for k in map(jax.random.key, range(1000)) if int(env.reset(0.0, k)[0].column) == real._ball_x)

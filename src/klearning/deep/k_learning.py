@@ -53,6 +53,11 @@ class DeepKLearning(DeepAgent[Memory]):
 
     diagnostics: ClassVar[tuple[str, ...]] = ("temperature", "entropy", "c", "loss")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.places & (self.places - 1):
+            raise ValueError(f"places={self.places} is no power of two: give {1 << self.places.bit_length()}")
+
     def begin(self, key: Array, like: Array, points: int, actions: int) -> Memory:
         for_network, for_tiles = jax.random.split(key)
         whole = jnp.issubdtype(like.dtype, jnp.integer)

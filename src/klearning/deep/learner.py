@@ -22,7 +22,7 @@ from klearning.arrays import checks
 from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.types import Flags, Floats
 from klearning.deep.agent import DeepAgent
-from klearning.deep.features import Features
+from klearning.deep.features import Features, features_name
 from klearning.deep.replay import Steps
 from klearning.environments.masks import Masks
 from klearning.environments.numbering import Numbering
@@ -82,7 +82,7 @@ class DeepLearner:
     ) -> None:  # fmt: skip
         self.agent, self.horizon, self.seed = agent, checks.whole("horizon", horizon), checks.whole("seed", seed, 0)
         self.observation_space, self.action_space = observation_space, action_space
-        self.features = Features(observation_space, agent.features)
+        self.features = Features(observation_space, features_name(agent.features))
         self.actions = Numbering("action", action_space, False)
         self._mask_reader = Masks(self.actions.count)
         self._check_room()
@@ -225,11 +225,18 @@ class DeepLearner:
         length, last = end - first, self.step - 1
         masks = [*self._masks[1:], np.ones(self.actions.count, np.float32)]
         terminal = [float(self._terminal and i == last) for i in range(first, end)]
-        parts = (
-            self._x[first:end], self._chosen[first:end], self._rewards[first:end], self._x[first + 1 : end + 1], terminal,
-            masks[first:end],
+        x, after = self._x[first:end], self._x[first + 1 : end + 1]
+        parts: tuple[Any, ...] = (
+            x, self._chosen[first:end], self._rewards[first:end], after, terminal, masks[first:end]
         )  # fmt: skip
-        kinds = (self.features.like.dtype, np.int32, np.float32, self.features.like.dtype, np.float32, np.float32)
+        kinds: tuple[Any, ...] = (
+            self.features.like.dtype,
+            np.int32,
+            np.float32,
+            self.features.like.dtype,
+            np.float32,
+            np.float32,
+        )
         arrays = (np.asarray(part, kind) for part, kind in zip(parts, kinds, strict=True))
         padded = [np.concatenate([part, np.zeros((BLOCK - length, *part.shape[1:]), part.dtype)]) for part in arrays]
         return Steps(*map(jnp.asarray, padded)), length

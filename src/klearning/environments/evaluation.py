@@ -1,6 +1,7 @@
 """How good what was learnt is, by playing: greedily, as one would deploy it, or softly, as it explores.
 
-Where an environment tells its transitions, ``learn(..., evaluate_every=...)`` does this exactly; here no model is needed.
+Where an environment tells its transitions, ``learn(..., evaluate_every=...)`` does this exactly; this needs no
+model.
 """
 
 from collections.abc import Sequence

@@ -35,7 +35,6 @@ from klearning.environments.callbacks import EpisodeReport
 from klearning.environments.learn import learn
 from klearning.trials.agent import Agent
 
-
 Setting = dict[str, Any]
 
 
