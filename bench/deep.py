@@ -377,7 +377,8 @@ def main() -> None:
         r = found[0]
         print(
             f"{time.perf_counter() - begin:6.1f} s  {r['part']}, {r['agent']}, {r['environment']}: "
-            f"{len(found)} settings, {r['seconds']['compiling']:.1f} s compiling, {r['seconds']['running']:.1f} s running",
+            f"{len(found)} settings, {r['seconds']['compiling']:.1f} s compiling, "
+            f"{r['seconds']['running']:.1f} s running",
             flush=True,
         )
     print(table(rows))

@@ -40,6 +40,7 @@ class Memory(NamedTuple):
 class BootstrappedDQN(DeepAgent[Memory]):
     """An ensemble with random priors; one member acts through an episode."""
 
+    learning_rate: float = 5e-4  # this and β fitted to DeepSea: docs/evidence/deep.md
     members: int = 20
     prior_scale: float = 3.0  # β
     temperature: float = 0.3  # at first, where it is learnt
@@ -87,6 +88,8 @@ class BootstrappedDQN(DeepAgent[Memory]):
 @dataclass(frozen=True)
 class EnsembleKLearning(BootstrappedDQN):
     """The same ensemble, acting by what its members do not agree on."""
+
+    learning_rate: float = 2e-3  # fitted as well
 
     diagnostics: ClassVar[tuple[str, ...]] = ("temperature", "entropy", "c", "loss")
 
