@@ -66,7 +66,7 @@ def bsuite(
         show_json({"experiment": experiment, "agent": str(learner), "score": score, "rows": rows})
         return
     what = "bad episodes" if experiment.startswith("deep_sea") else "regret"
-    table = [{**row, what: row.pop("total")} for row in rows]
+    table = [{what if name == "total" else name: value for name, value in row.items()} for row in rows]
     show_table(table, title=f"{learner} in bsuite's {experiment}: score {score:.3f}")
 
 
