@@ -9,6 +9,7 @@ from bsuite.experiments.cartpole_swingup import analysis as swingup_analysis
 from bsuite.experiments.catch import analysis as catch_analysis
 from bsuite.experiments.mountain_car import analysis as mountain_car_analysis
 
+import klearning as kl
 from klearning.benchmarks.bsuite import sweep
 from klearning.benchmarks.bsuite.simulators import BOUNDS, SimulatorEnv
 from klearning.deep import DQN
@@ -90,3 +91,8 @@ def test_a_deep_agent_runs_a_setting(name):
     result = sweep.run_setting(name, setting, agent, 5)
     assert result.episodes.tolist() == [1, 2, 3, 4, 5]
     assert (np.diff(result.totals) >= 0).all()
+
+
+def test_an_agent_that_counts_states_is_told_so():
+    with pytest.raises(ValueError, match="counts states.*give an agent of klearning.deep"):
+        sweep.run_setting("cartpole", {"seed": 0}, kl.PSRL(), 1)

@@ -107,6 +107,11 @@ def run_setting(name: str, setting: Setting, agent: Agent | Any, episodes: int |
     """
     experiment = EXPERIMENTS[checks.choice("experiment", name, EXPERIMENTS)]
     count = checks.whole("episodes", experiment.episodes if episodes is None else episodes)
+    if experiment.prior is None and not hasattr(agent, "actor"):
+        raise ValueError(
+            f"agent={agent} counts states, and those of bsuite's {name} cannot be counted: give an agent of "
+            "klearning.deep, such as DeepKLearning"
+        )
     env, totals, best = experiment.make(**setting), np.zeros(count), -np.inf
 
     def note(report: EpisodeReport) -> None:
