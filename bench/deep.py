@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -153,8 +154,10 @@ def measure(study: Study) -> list[Row]:
     ready = time.perf_counter()
     trace, deployed = jax.tree.map(np.asarray, jax.block_until_ready(compiled(columns, seeds)))
     seconds = {"compiling": ready - begin, "running": time.perf_counter() - ready}
-    return [row(study, setting, *jax.tree.map(lambda x, i=i: x[i], (trace, deployed)), seconds)
-            for i, setting in enumerate(settings)]  # fmt: skip
+    return [
+        row(study, setting, fused.Trace(*(part[i] for part in trace)), deployed[i], seconds)
+        for i, setting in enumerate(settings)
+    ]
 
 
 def row(
@@ -294,9 +297,11 @@ def speed(rounds: int = 5) -> str:
     """CPU seconds of runs that are alike, by turns, and of updates against bare gradient steps; the least counts."""
     env, episodes = DeepSea(20), 20
     agents = {name: replace(agent, capacity=1000) for name, agent in AGENTS.items()}
-    programs = {name: jax.jit(lambda seed, a=agent: fused.run(a, env, episodes, seed)[1].returns).lower(0).compile()
-                for name, agent in agents.items()}  # fmt: skip
-    times = least({name: lambda run=run: run(0) for name, run in programs.items()}, rounds)
+    programs = {}
+    for name, agent in agents.items():
+        whole = jax.jit(lambda seed, agent=agent: fused.run(agent, env, episodes, seed)[1].returns)
+        programs[name] = partial(whole.lower(0).compile(), 0)
+    times = least(programs, rounds)
     updates = AGENTS["DQN"].updates * episodes * env.size
     lines = ["| agent | CPU µs an update, with all else | times DeepKLearning |", "|---|---|---|"]
     for name, seconds in times.items():

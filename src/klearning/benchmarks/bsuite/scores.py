@@ -68,7 +68,7 @@ def catch_score(episode: ArrayLike, total_regret: ArrayLike) -> float:
 
 
 def mountain_car_score(episode: ArrayLike, total_regret: ArrayLike) -> float:
-    """As `bandit_score`, with 1000, where regret is what an episode takes beyond 25 steps."""
+    """As `bandit_score`, with 1000, where regret is what an episode takes beyond 100 steps."""
     return _regret_score(episode, total_regret, MOUNTAIN_CAR_BASELINE)
 
 

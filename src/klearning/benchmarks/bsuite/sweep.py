@@ -88,7 +88,7 @@ EXPERIMENTS = {
     "bandit": Experiment(BANDIT_SWEEP, bandit_env, Prior(Gaussian(0.0, 1.0, 0.05), Dirichlet(0.3), stationary=True)),
     "catch": Experiment(RUNS, partial(SimulatorEnv, "catch"), horizon=9),
     "mountain_car": Experiment(
-        RUNS, partial(SimulatorEnv, "mountain_car"), optimum=-25.0, horizon=1000, episodes=CONTROL_EPISODES
+        RUNS, partial(SimulatorEnv, "mountain_car"), optimum=-100.0, horizon=1000, episodes=CONTROL_EPISODES
     ),
     "cartpole": Experiment(
         RUNS, partial(SimulatorEnv, "cartpole"), optimum=1000.0, horizon=1001, episodes=CONTROL_EPISODES
