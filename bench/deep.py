@@ -297,7 +297,7 @@ def speed(rounds: int = 5) -> str:
     """CPU seconds of runs that are alike, by turns, and of updates against bare gradient steps; the least counts."""
     env, episodes = DeepSea(20), 20
     agents = {name: replace(agent, capacity=1000) for name, agent in AGENTS.items()}
-    programs = {}
+    programs: dict[str, Callable[[], Any]] = {}
     for name, agent in agents.items():
         whole = jax.jit(lambda seed, agent=agent: fused.run(agent, env, episodes, seed)[1].returns)
         programs[name] = partial(whole.lower(0).compile(), 0)

@@ -1,6 +1,7 @@
 """DQN and the ensembles: losses by hand, fixed priors, who acts, how ε falls; and that fused runs learn."""
 
 from dataclasses import replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -15,8 +16,20 @@ FEATURES, ACTIONS, BATCH = 3, 2, 5
 SMALL = {"hidden": (4,), "batch": 8, "capacity": 64}
 
 
+@partial(jax.jit, static_argnums=0)
 def begun(agent):
     return agent.begin(jax.random.key(1), jnp.zeros(FEATURES), FEATURES, ACTIONS)
+
+
+@partial(jax.jit, static_argnums=0)
+def loss(agent, memory, steps):
+    return agent.loss(memory.params, memory, steps)
+
+
+@partial(jax.jit, static_argnums=0)
+def chances(agent, memory, x, allowed):
+    log_pi, numbers = agent.chances(memory, x, allowed)
+    return jnp.exp(log_pi), numbers
 
 
 def batch():
@@ -57,7 +70,7 @@ def test_dqn_loss_by_hand():
     m = begun(agent)
     m = m._replace(target=moved(m.params), largest=jnp.array(2.0))
     by_hand = squared_error(forward(m.params, steps.x), forward(m.target, steps.after), steps, 2.0, 0.9)
-    assert float(agent.loss(m.params, m, steps)) == pytest.approx(by_hand, rel=1e-5)
+    assert float(loss(agent, m, steps)) == pytest.approx(by_hand, rel=1e-5)
 
 
 @pytest.mark.parametrize("kind", [BootstrappedDQN, EnsembleKLearning])
@@ -71,25 +84,27 @@ def test_ensemble_loss_by_hand(kind):
         prior = [2.0 * forward(member(m.prior, k), x) for x in (steps.x, steps.after)]
         Q, after = forward(member(m.params, k), steps.x), forward(member(m.target, k), steps.after)
         total += squared_error(Q + prior[0], after + prior[1], steps, 2.0, 0.9)
-    assert float(agent.loss(m.params, m, steps)) == pytest.approx(total, rel=1e-5)
+    assert float(loss(agent, m, steps)) == pytest.approx(total, rel=1e-5)
 
 
 def test_epsilon_falls_in_a_line_to_its_last_value():
     agent = DQN(epsilon=0.1, exploration=100, **SMALL)
     m, x = begun(agent), jnp.ones(FEATURES)
     for seen, epsilon in ((0, 1.0), (50, 0.55), (100, 0.1), (1000, 0.1)):
-        chances = np.exp(agent.chances(m._replace(seen=jnp.array(seen)), x, jnp.ones(ACTIONS))[0])
+        pi, _ = chances(agent, m._replace(seen=jnp.array(seen)), x, jnp.ones(ACTIONS))
         best = int(forward(m.params, x).argmax())
         expected = np.full(ACTIONS, epsilon / ACTIONS)
         expected[best] += 1.0 - epsilon
-        np.testing.assert_allclose(chances, expected, rtol=1e-5)
+        np.testing.assert_allclose(pi, expected, rtol=1e-5)
 
 
 def learnt(agent):
     """After a few updates of steps that were seen."""
+    def learn(m, block):
+        return agent.improve(agent.insert(m, block, jnp.array(BATCH)), jnp.array(4), jax.random.key(2))
+
     m = begun(agent)
-    block = batch()
-    return m, agent.improve(agent.insert(m, block, jnp.array(BATCH)), jnp.array(4), jax.random.key(2))
+    return m, jax.jit(learn)(m, batch())
 
 
 @pytest.mark.parametrize("kind", [BootstrappedDQN, EnsembleKLearning])
@@ -117,8 +132,8 @@ def test_one_member_acts_through_an_episode_and_all_do_in_their_turn():
         k = int(started.member)
         chosen.add(k)
         Q = forward(member(m.params, k), x) + 3.0 * forward(member(m.prior, k), x)
-        log_pi, _ = agent.chances(started, x, jnp.ones(ACTIONS))
-        assert np.exp(log_pi).tolist() == pytest.approx(np.eye(ACTIONS)[Q.argmax()].tolist(), abs=1e-6)
+        pi, _ = chances(agent, started, x, jnp.ones(ACTIONS))
+        assert pi.tolist() == pytest.approx(np.eye(ACTIONS)[Q.argmax()].tolist(), abs=1e-6)
     assert chosen == {0, 1, 2}
 
 
@@ -126,8 +141,8 @@ def test_a_masked_member_takes_the_best_of_what_is_allowed():
     agent = BootstrappedDQN(members=2, **SMALL)
     m, x = begun(agent), jnp.ones(FEATURES)
     for a in range(ACTIONS):
-        log_pi, numbers = agent.chances(m, x, jnp.eye(ACTIONS)[a])
-        np.testing.assert_allclose(np.exp(log_pi), np.eye(ACTIONS)[a])
+        pi, numbers = chances(agent, m, x, jnp.eye(ACTIONS)[a])
+        np.testing.assert_allclose(pi, np.eye(ACTIONS)[a])
         assert np.isfinite(numbers).all()
 
 
@@ -139,8 +154,8 @@ def test_the_ensemble_acts_by_mean_and_spread():
     scores = (Q.mean(axis=0) + c / 0.5) / 0.5
     pi = np.exp(scores - scores.max())
     pi /= pi.sum()
-    log_pi, numbers = agent.chances(m, x, jnp.ones(ACTIONS))
-    np.testing.assert_allclose(np.exp(log_pi), pi, rtol=1e-4)
+    mixture, numbers = chances(agent, m, x, jnp.ones(ACTIONS))
+    np.testing.assert_allclose(mixture, pi, rtol=1e-4)
     np.testing.assert_allclose(numbers, [-(pi * np.log(pi)).sum(), (pi * c).sum()], rtol=1e-4)
     np.testing.assert_allclose(agent.greedy(m, x), Q.mean(axis=0), rtol=1e-4)
 

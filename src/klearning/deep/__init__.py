@@ -42,5 +42,5 @@ def _module(name: str) -> Any:
         except ModuleNotFoundError as error:
             if error.name != needed:
                 raise
-            raise ImportError(f"klearning.deep needs {needed}: pip install 'klearning[deep]'") from None
+            raise ImportError(f"{__name__} needs {needed}: pip install 'klearning[deep]'") from None
     return import_module(f"{__name__}.{name}")

@@ -52,7 +52,7 @@ def places(tiles: Tiles, counts: Counts, x: Array) -> Array:
     if jnp.issubdtype(x.dtype, jnp.integer):
         return x[..., None]
     tilings = tiles.shift.shape[0]
-    each = counts.visits.shape[0] // tilings  # a power of two
+    each = counts.c.shape[0] // tilings  # a power of two
     cubes = jnp.floor(x[..., None, :] * tiles.per_unit + tiles.shift).astype(jnp.int32).astype(jnp.uint32)
     hashed = jnp.sum(cubes * tiles.factor, axis=-1, dtype=jnp.uint32)
     kept = each.bit_length() - 1

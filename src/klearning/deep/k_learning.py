@@ -86,6 +86,10 @@ class DeepKLearning(DeepAgent[Memory]):
         tau = float(jnp.exp(memory.log_tau))
         return {"temperature": tau, "entropy": H, "c": C, "loss": float(memory.loss)}
 
+    def acting(self, memory: Any) -> Any:
+        known = memory.counts._replace(visits=None, sums=None, squares=None)
+        return super().acting(memory)._replace(counts=known)
+
     def greedy(self, m: Memory, x: Array) -> Array:
         return network.values(m.target, x)
 
