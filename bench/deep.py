@@ -26,12 +26,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jax import Array
 from numpy.typing import NDArray
 
 from bench.control import Acrobot, CartPole, MountainCar
-from klearning.deep import DQN, BootstrappedDQN, DeepKLearning, EnsembleKLearning, fused, network
+from klearning.deep import DQN, BootstrappedDQN, DeepKLearning, EnsembleKLearning, fused
 from klearning.deep.agent import DeepAgent
 from klearning.deep.pure_worlds import Catch, DeepSea, PureEnvironment
 
@@ -294,7 +293,7 @@ def table(rows: list[Row]) -> str:
 
 
 def speed(rounds: int = 5) -> str:
-    """CPU seconds of runs that are alike, by turns, and of updates against bare gradient steps; the least counts."""
+    """CPU time of runs that are alike, by turns; the least counts. `bench.deep_speed` has single steps and updates."""
     env, episodes = DeepSea(20), 20
     agents = {name: replace(agent, capacity=1000) for name, agent in AGENTS.items()}
     programs: dict[str, Callable[[], Any]] = {}
@@ -306,40 +305,7 @@ def speed(rounds: int = 5) -> str:
     lines = ["| agent | CPU µs an update, with all else | times DeepKLearning |", "|---|---|---|"]
     for name, seconds in times.items():
         lines.append(f"| {name} | {1e6 * seconds / updates:.0f} | {seconds / times['DeepKLearning']:.1f} |")
-    for what, like in (("whole numbers, 400", jnp.zeros((), jnp.int32)), ("2 features", jnp.zeros(2))):
-        update, bare = update_times(agents["DeepKLearning"], like, rounds)
-        lines.append(
-            f"\nAn update of DeepKLearning ({what}): {1e6 * update:.0f} µs, a bare gradient step with Adam "
-            f"{1e6 * bare:.0f} µs: {update / bare:.2f} times."
-        )
     return "\n".join(lines)
-
-
-def update_times(agent: DeepAgent[Any], like: Array, rounds: int, count: int = 1000) -> tuple[float, float]:
-    """CPU seconds of an update, and of a bare gradient step."""
-    memory: Any = agent.begin(jax.random.key(0), like, 400 if like.ndim == 0 else like.size, 2)
-    memory = memory._replace(seen=jnp.array(agent.capacity))
-    steps = jnp.array(count // agent.updates)
-    whole = jax.jit(lambda m: agent.improve(m, steps, jax.random.key(1))).lower(memory).compile()
-    bare = jax.jit(lambda m: gradient_steps(agent, m, count)).lower(memory).compile()
-    times = least({"update": lambda: whole(memory), "bare": lambda: bare(memory)}, rounds)
-    return times["update"] / count, times["bare"] / count
-
-
-def gradient_steps(agent: DeepAgent[Any], memory: Any, count: int) -> Any:
-    """So many steps of Adam on one batch and targets that are given: no replay, no target network, no bonus."""
-    adam, batch = optax.adam(agent.learning_rate), jax.tree.map(lambda part: part[: agent.batch], memory.ring)
-
-    def loss(params: Any) -> Array:
-        chosen = jnp.take_along_axis(network.values(params, batch.x), batch.action[:, None], axis=-1)[:, 0]
-        return 0.5 * jnp.mean((chosen - batch.reward) ** 2)
-
-    def update(_: Any, carry: Any) -> Any:
-        params, optimiser = carry
-        change, optimiser = adam.update(jax.grad(loss)(params), optimiser)
-        return optax.apply_updates(params, change), optimiser
-
-    return jax.lax.fori_loop(0, count, update, (memory.params, memory.optimiser))
 
 
 def least(programs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
