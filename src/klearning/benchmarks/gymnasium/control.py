@@ -19,7 +19,10 @@ def deployed(name: str, agent: Any, episodes: int | None = None, seed: int = 0) 
     """Means of returns: of greedy episodes after learning, and of the last ones while it learnt."""
     problem, usual = PROBLEMS[checks.choice("problem", name, PROBLEMS)]
     count = usual if episodes is None else checks.whole("episodes", episodes)
-    env = gymnasium.make(problem)
+    try:
+        env = gymnasium.make(problem)
+    except gymnasium.error.DependencyNotInstalled as error:
+        raise ValueError(f"problem={name!r} needs an engine that is not installed: pip install box2d pygame") from error
     learner = learn(agent, env, episodes=count, seed=seed)
     greedy = play_returns(learner, env, episodes=DEPLOYED, how="greedy", seed=seed)
     return {
