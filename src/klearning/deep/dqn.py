@@ -33,8 +33,9 @@ class Memory(NamedTuple):
 class DQN(DeepAgent[Memory]):
     """Q-values by a network, ε-greedy."""
 
+    learning_rate: float = 3e-3  # this and the next two fitted to control: docs/evidence/deep.md
     epsilon: float = 0.05  # at last
-    exploration: int = 5_000  # steps until then
+    exploration: int = 2_000  # steps until then
 
     def begin(self, key: Array, like: Array, points: int, actions: int) -> Memory:
         params = network.initial(key, (points, *self.hidden, actions))

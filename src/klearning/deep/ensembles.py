@@ -18,6 +18,8 @@ from klearning.deep import network, replay
 from klearning.deep.agent import DeepAgent
 from klearning.deep.replay import Steps
 
+SHARP = 1e6  # a softmax of values so many times as large is their argmax, among what a mask allows
+
 
 class Memory(NamedTuple):
     """All that is known, a pytree of arrays; networks have an axis for the ensemble."""
@@ -38,6 +40,7 @@ class Memory(NamedTuple):
 class BootstrappedDQN(DeepAgent[Memory]):
     """An ensemble with random priors; one member acts through an episode."""
 
+    learning_rate: float = 5e-4  # this and β fitted to DeepSea: docs/evidence/deep.md
     members: int = 20
     prior_scale: float = 3.0  # β
     temperature: float = 0.3  # at first, where it is learnt
@@ -66,7 +69,7 @@ class BootstrappedDQN(DeepAgent[Memory]):
 
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
         Q = self.values(m.params, m.prior, x)[m.member]
-        return jnp.where(jnp.max(Q) <= Q, 0.0, -jnp.inf), jnp.zeros_like(Q)
+        return SHARP * Q, jnp.zeros_like(Q)
 
     def greedy(self, m: Memory, x: Array) -> Array:
         return jnp.mean(self.values(m.target, m.prior, x), axis=0)
@@ -85,6 +88,8 @@ class BootstrappedDQN(DeepAgent[Memory]):
 @dataclass(frozen=True)
 class EnsembleKLearning(BootstrappedDQN):
     """The same ensemble, acting by what its members do not agree on."""
+
+    learning_rate: float = 2e-3  # fitted as well
 
     diagnostics: ClassVar[tuple[str, ...]] = ("temperature", "entropy", "c", "loss")
 

@@ -43,7 +43,7 @@ class DeepKLearning(DeepAgent[Memory]):
     """K-values by a network, uncertainty by counts of tiles."""
 
     sd: float = 1.0  # of mean rewards, before anything was seen
-    noise: float = 0.05  # of rewards, where they were seen seldom
+    noise: float = 0.02  # of rewards, where they were seen seldom
     noise_strength: float = 1.0  # ... how often is seldom
     temperature: float = 0.3  # at first
     temperature_rate: float = 0.1  # η
