@@ -89,7 +89,8 @@ site: $(DEV)
 lock:
 	@$(PYTHON) -m venv .venv/lock && .venv/lock/bin/pip install --quiet uv
 	@for set in run:figures dev:dev ray:ray; do .venv/lock/bin/uv pip compile --quiet --upgrade --generate-hashes --no-header \
-		--no-annotate --python-version 3.11 --extra $${set#*:} pyproject.toml locks/build.in --output-file locks/$${set%:*}.txt; done
+		--no-annotate --python-version 3.11 --extra $${set#*:} pyproject.toml locks/build.in --output-file locks/$${set%:*}.txt \
+		$$(test $$set != ray:ray || echo --constraint locks/dev.txt); done
 
 clean:
 	rm -rf .venv out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
