@@ -75,8 +75,8 @@ def certify(belief: Belief, policy: Floats | Layers, draws: int = 200, seed: int
 
 def most_value(belief: Belief) -> float:
     """A proved bound on E V*; infinite where there is none. `split` is the better one of what it is proved for."""
-    plan = solve(belief, bonus="visits" if layers_depend(belief) else "split")
-    return plan.bound if plan.proved else inf
+    bonus = "visits" if layers_depend(belief) else "split"
+    return solve(belief, bonus=bonus).bound if program(belief, bonus).proved else inf  # a search may be long
 
 
 def least_value(belief: Belief, p: Posterior, policy: Floats) -> float:
