@@ -327,3 +327,22 @@ def test_ctrl_c_stops_copies_too(tmp_path):
     errors = process.communicate(timeout=120)[1]  # ends when all who could write there have
     assert errors == f"{kl.load(path).episode} episodes done: go on with --resume {path}\nklearning: stopped\n"
     assert process.returncode == 130
+
+
+@pytest.mark.parametrize(("agent", "stationary", "sentence"), [
+    ("PSRL", "no", "a greedy episode costs at most"),
+    ("KLearning", "yes", "greedy episode costs"),
+    ("QLearning", "no", ""),
+])  # fmt: skip
+def test_what_a_greedy_episode_costs(agent, stationary, sentence):
+    """In words and as JSON, as `kl.certify` has it; nothing of an agent that believes nothing."""
+    words = ("learn", "klearning/DeepSea-v0", agent, "-e", "depth=3", "-p", f"stationary={stationary}", "-n", "8")
+    said, data = klearning(*words), json.loads(klearning(*words, "--json").stdout)["certificate"]
+    assert (said.returncode, sentence in said.stdout) == (0, True)
+    if not sentence:
+        assert data is None
+        assert "greedy episode" not in said.stdout
+        return
+    assert data["draws"] == 100
+    assert 0.0 <= data["regret"] < 3.0
+    assert data["bound"] is None or data["bound"] > data["regret"]

@@ -139,6 +139,7 @@ MISTAKES = {
     "too much": ({"optimism": 1.5}, r"optimism=1\.5"),
     "none": ({"optimism": 0.0}, r"optimism=0\.0"),
     "another word": ({"optimism": "calibratd"}, "did you mean 'calibrated'"),
+    "a temperature per visit": ({"optimism": "calibrated", "bonus": "visits"}, "another bonus"),
     "a share of a price": ({"optimism": 0.5, "bonus": "split"}, "another bonus"),
     "schedule": ({"optimism": "calibrated", "temperature": "schedule"}, "temperature='optimal'"),
     "draws": ({"draws": 0}, "draws=0"),

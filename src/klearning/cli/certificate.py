@@ -1,6 +1,7 @@
 """What `klearning learn` says of the policy that it leaves behind: the cost of an episode, by proof and by draws."""
 
-from math import inf
+from dataclasses import replace
+from math import inf, isnan, nan
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -8,32 +9,43 @@ if TYPE_CHECKING:
 
 DRAWS, FEWEST = 100, 10
 AFFORDABLE = 20_000_000  # states × actions × draws: some seconds
+PROVABLE = 20_000  # states × actions, where layers depend on each other: the search for that proof takes longest
 
 
 def certificate_of(learner: Any) -> "Certificate | None":
-    """Of the greedy policy, what `predict` follows; None where nothing is believed, or a draw takes too long."""
+    """Of the greedy policy, what `predict` follows; None where nothing is believed, or a draw takes too long.
+
+    The bound is not a number where the search for it would take too long.
+    """
     from klearning.environments.learner import Learner
-    from klearning.optimism.certificate import certify
+    from klearning.optimism.certificate import by_draws, certify
+    from klearning.optimism.proof import layers_depend
 
     if not isinstance(learner, Learner) or learner.agent.posterior(learner.memory) is None:
         return None
     policy = learner.agent.exploit(learner.memory)
     draws = min(DRAWS, AFFORDABLE // policy.size)
-    return certify(learner.belief, policy.T, draws, learner.seed) if draws >= FEWEST else None
+    if draws < FEWEST:
+        return None
+    if layers_depend(learner.belief) and policy.size > PROVABLE:
+        return replace(by_draws(learner.belief, policy, draws, learner.seed), bound=nan)
+    return certify(learner.belief, policy.T, draws, learner.seed)
 
 
 def certificate_line(told: "Certificate | None") -> str:
     if told is None:
         return ""
-    about = f"about {told.regret:.3g} ± {told.error:.2g} more, by {told.draws} draws from what it believes"
+    about = f"about {told.regret:.3g} ± {told.error:.2g} by {told.draws} draws from what it believes"
+    if isnan(told.bound):
+        return f"a greedy episode costs more than the best {about}; kl.certify looks for a proof, which takes long here"
     if told.bound < inf:
         return f"a greedy episode costs at most {told.bound:.3g} more than the best, by proof, and {about}"
-    return f"of what a greedy episode costs more than the best nothing is proved for this prior; {about}"
+    return f"of what a greedy episode costs more than the best nothing is proved for this prior; it is {about}"
 
 
 def certificate_data(told: "Certificate | None") -> dict[str, float | int | None] | None:
     """As JSON: no bound where nothing is proved."""
     if told is None:
         return None
-    bound = told.bound if told.bound < inf else None
+    bound = told.bound if told.bound < inf else None  # nor where it was not looked for
     return {"bound": bound, "regret": told.regret, "error": told.error, "draws": told.draws}

@@ -6,7 +6,7 @@ they share a table it is not, and the bonus `visits` bounds it too, as the value
 of V* − V^π over MDPs drawn from it has that expectation, both values from the same draw.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
@@ -63,20 +63,25 @@ def certify(belief: Belief, policy: Floats | Layers, draws: int = 200, seed: int
         raise ValueError(f"belief={belief!r} is no Belief: give one, for example Belief.before(prior, world)")
     announce_compilation()
     table = from_layers("policy", policy, belief.layers, belief.actions, checks.distributions)
-    count = checks.whole("draws", draws, 2)
-    rewards, rows, twin = _streams(checks.whole("seed", seed, 0))
-    p = belief.posterior()
-    regrets = np.zeros(count)
-    draw_regrets(p, table, rewards, rows, twin, regrets)
+    told, p = (
+        by_draws(belief, table, checks.whole("draws", draws, 2), checks.whole("seed", seed, 0)),
+        belief.posterior(),
+    )
     most = most_value(belief)
-    bound = most - least_value(belief, p, table) if most < inf else inf
-    return Certificate(bound, float(regrets.mean()), float(regrets.std(ddof=1) / np.sqrt(count)), count)
+    return replace(told, bound=most - least_value(belief, p, table)) if most < inf else told
+
+
+def by_draws(belief: Belief, policy: Floats, draws: int, seed: int) -> Certificate:
+    """What draws say of a policy (A, S), with no proof looked for."""
+    regrets = np.zeros(draws)
+    draw_regrets(belief.posterior(), policy, *_streams(seed), regrets)
+    return Certificate(inf, float(regrets.mean()), float(regrets.std(ddof=1) / np.sqrt(draws)), draws)
 
 
 def most_value(belief: Belief) -> float:
     """A proved bound on E V*; infinite where there is none. `split` is the better one of what it is proved for."""
-    plan = solve(belief, bonus="visits" if layers_depend(belief) else "split")
-    return plan.bound if plan.proved else inf
+    bonus = "visits" if layers_depend(belief) else "split"
+    return solve(belief, bonus=bonus).bound if program(belief, bonus).proved else inf  # a search may be long
 
 
 def least_value(belief: Belief, p: Posterior, policy: Floats) -> float:
