@@ -60,8 +60,7 @@ def updating(agent: Any, rounds: int) -> tuple[float, float]:
     def loss(params: Any, y: Any) -> Any:
         return 0.5 * jnp.mean((jnp.take_along_axis(network.values(params, x), action[:, None], axis=-1)[:, 0] - y) ** 2)
 
-    @jax.jit
-    def bare(params: Any, optimiser: Any) -> Any:
+    def steps(params: Any, optimiser: Any) -> Any:
         def step(i: Any, moving: Any) -> Any:
             params, optimiser = moving
             _, gradient = jax.value_and_grad(loss)(params, 0.001 * i * jnp.ones(agent.batch))
@@ -70,7 +69,7 @@ def updating(agent: Any, rounds: int) -> tuple[float, float]:
 
         return jax.lax.fori_loop(0, UPDATES, step, (params, optimiser))
 
-    key = jax.random.key(2)
+    bare, key = jax.jit(steps), jax.random.key(2)
     ours = least(lambda: jax.block_until_ready(improve(memory, UPDATES // agent.updates, key)), rounds, UPDATES)
     theirs = least(lambda: jax.block_until_ready(bare(memory.params, memory.optimiser)), rounds, UPDATES)
     return ours, theirs

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -360,3 +361,13 @@ def test_exact_evaluation_where_the_model_is_told():
     kl.learn(AGENT, lake, episodes=2, callbacks=[reports.append], evaluate_every=1)
     assert [0.0 <= report.value <= 1.0 for report in reports] == [True, True]
     assert all(report.regret == pytest.approx(1.0 - report.value) for report in reports)
+
+
+def test_a_file_of_before_is_read_and_goes_on():
+    """Written once and then kept: a later version reads it."""
+    learner = kl.load(Path(__file__).parent / "corpus" / "DeepKLearning_1.npz")
+    assert (learner.episode, learner.step, learner.under_way) == (5, 2, True)
+    assert learner.agent.hidden == (8,)
+    learner.abandon_episode()
+    kl.learn(learner, corridor(), episodes=2)
+    assert learner.episode == 7
