@@ -1,7 +1,7 @@
 """Markov games, how regret grows: python -m bench.markov_games [sea] [visits] [prior] [--seeds 30] [--games 100]
 
-Sea is the guarded sea, against several opponents; visits is what was played there by one seed; prior is games drawn from the prior, against the best response to our
-whole policy. Markdown comes out.
+Sea is the guarded sea, against several opponents; visits is what was played there by one seed; prior is games drawn
+from the prior, against the best response to our whole policy. Markdown comes out.
 """
 
 import argparse
