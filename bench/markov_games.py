@@ -1,7 +1,7 @@
-"""Markov games, how regret grows: python -m bench.markov_games [sea] [prior] [--seeds 30] [--games 100]
+"""Markov games, how regret grows: python -m bench.markov_games [sea] [visits] [prior] [--seeds 30] [--games 100]
 
-Sea is the guarded sea, against several opponents; prior is games drawn from the prior, against the best response to our
-whole policy. Markdown comes out.
+Sea is the guarded sea, against several opponents; visits is what was played there by one seed; prior is games drawn
+from the prior, against the best response to our whole policy. Markdown comes out.
 """
 
 import argparse
@@ -9,6 +9,7 @@ import argparse
 import numpy as np
 
 from klearning import games
+from klearning.games.markov_match import MarkovMatch, check_markov
 from klearning.statistics import mean_interval
 
 AGENTS = (games.KLearning(), games.UCB(), games.Thompson())
@@ -35,6 +36,20 @@ def sea_table(seeds: int, depth: int = 5) -> None:
             print(f"| {opponent} | {type(agent).__name__} | {means(matches)} | {told} |", flush=True)
 
 
+def visits_table(depth: int = 5, episodes: int = 500) -> None:
+    """How often each pair of moves was played in the diagonal's cells, against the best response, seed 0."""
+    print("| agent | cell | away, left | away, right | block, left | block, right |\n" + "|---" * 6 + "|")
+    game = games.guarded_sea(depth)
+    for agent in AGENTS:
+        prior = check_markov(agent, agent, None, game.noise)
+        match = MarkovMatch(agent, game, games.BestResponse(), prior, 0, episodes, False)
+        match.advance(episodes)
+        for l, s in enumerate(game.outlook.layers[1:] - 1):
+            print(
+                f"| {type(agent).__name__} | {l + 1} | {' | '.join(f'{n:.0f}' for n in match.us.visits[s].ravel())} |"
+            )
+
+
 def prior_table(count: int) -> None:
     """The same games for all agents, one match in each: Bayes regret."""
     print(f"| layers × states, moves | agent | {HEADS} | after {max(EPISODES):,} [95%] | power of the mean |")
@@ -52,12 +67,14 @@ def prior_table(count: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tables", nargs="*", help="sea, prior; both where none is named")
+    parser.add_argument("tables", nargs="*", help="sea, visits, prior; all where none is named")
     parser.add_argument("--seeds", type=int, default=30)
     parser.add_argument("--games", type=int, default=100, help="drawn from the prior")
     arguments = parser.parse_args()
     if not arguments.tables or "sea" in arguments.tables:
         sea_table(arguments.seeds)
+    if not arguments.tables or "visits" in arguments.tables:
+        visits_table()
     if not arguments.tables or "prior" in arguments.tables:
         prior_table(arguments.games)
 
