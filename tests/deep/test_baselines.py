@@ -100,6 +100,7 @@ def test_epsilon_falls_in_a_line_to_its_last_value():
 
 def learnt(agent):
     """After a few updates of steps that were seen."""
+
     def learn(m, block):
         return agent.improve(agent.insert(m, block, jnp.array(BATCH)), jnp.array(4), jax.random.key(2))
 
