@@ -1,11 +1,12 @@
 # Every target sets itself up: a fresh clone needs Python >= 3.11 and make, nothing else.
 PYTHON ?= python3
 BIN := .venv/bin
-# two set-ups: what running needs, and on top of it what tests, checks and measurements need
+# set-ups: what running needs; on top of it what tests, checks and measurements need; on top of that Ray, 240 MB
 RUN := .venv/.run
 DEV := .venv/.dev
+RAY := .venv/.ray
 
-.PHONY: help setup lock reproduce study examples test slow bounds mutants lint bench site clean
+.PHONY: help setup lock reproduce study examples test slow bounds ray mutants lint bench site clean
 
 help:
 	@echo "make reproduce  run the paper's experiments, draw its figures and check its claims into out/ (QUICK=1: a taste)"
@@ -14,6 +15,7 @@ help:
 	@echo "make test       run the tests"
 	@echo "make slow       run the statistical and crash tests, which take longer"
 	@echo "make bounds     run what kernels compute with every index checked"
+	@echo "make ray        run sweeps on a Ray cluster of two nodes, and kill one (sets Ray up first)"
 	@echo "make mutants    make one line wrong at a time and see whether the tests notice: docs/evidence/mutants.md"
 	@echo "make lint       check style and types"
 	@echo "make bench      measure speed (prints the table of docs/evidence/performance.md)"
@@ -43,6 +45,9 @@ $(RUN): pyproject.toml locks/run.txt | $(BIN)/python
 $(DEV): pyproject.toml locks/dev.txt | $(BIN)/python
 	$(call install,dev)
 
+$(RAY): locks/ray.txt $(DEV)
+	$(call install,ray)
+
 reproduce: $(RUN)
 	$(BIN)/klearning reproduce $(if $(QUICK),--quick)
 
@@ -62,6 +67,9 @@ bounds: $(DEV)
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 -m "not slow" tests/contract/test_agents_contract.py \
 		tests/contract/test_trusted_arrays.py tests/golden/test_trial.py tests/storage/test_crafted.py
 
+ray: $(RAY)
+	$(BIN)/python -m pytest tests/storage/test_ray.py
+
 mutants: $(DEV)
 	$(BIN)/python -m tools.mutants
 
@@ -80,8 +88,9 @@ site: $(DEV)
 
 lock:
 	@$(PYTHON) -m venv .venv/lock && .venv/lock/bin/pip install --quiet uv
-	@for set in run:figures dev:dev; do .venv/lock/bin/uv pip compile --quiet --upgrade --generate-hashes --no-header \
-		--no-annotate --python-version 3.11 --extra $${set#*:} pyproject.toml locks/build.in --output-file locks/$${set%:*}.txt; done
+	@for set in run:figures dev:dev ray:ray; do .venv/lock/bin/uv pip compile --quiet --upgrade --generate-hashes --no-header \
+		--no-annotate --python-version 3.11 --extra $${set#*:} pyproject.toml locks/build.in --output-file locks/$${set%:*}.txt \
+		$$(test $$set != ray:ray || echo --constraint locks/dev.txt); done
 
 clean:
 	rm -rf .venv out build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

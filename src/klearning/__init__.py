@@ -7,6 +7,7 @@ make a Belief; `solve` turns a Belief into a Plan; `run` lets an agent learn in 
 from klearning.arrays import command  # noqa: F401  # first: it hears Ctrl-C while all the rest is imported
 
 # isort: split
+from klearning import deep
 from klearning.agents.baselines import Optimal, Random
 from klearning.agents.beb import BEB
 from klearning.agents.bolt import BOLT
@@ -15,7 +16,7 @@ from klearning.agents.online_k_learning import OnlineKLearning
 from klearning.agents.optimistic_q_learning import OptimisticQLearning
 from klearning.agents.psrl import PSRL
 from klearning.agents.q_learning import QLearning
-from klearning.agents.registry import register_agent
+from klearning.agents.registry import AGENTS, register_agent
 from klearning.agents.rlsvi import RLSVI
 from klearning.agents.soft_q_learning import SoftQLearning
 from klearning.agents.ucbvi import UCBVI
@@ -31,9 +32,10 @@ from klearning.benchmarks import register_benchmarks
 from klearning.comparison.compare import Comparison, compare
 from klearning.environments.binned import Binned
 from klearning.environments.callbacks import CSVWriter, EpisodeReport, LiveView, TensorBoardWriter
+from klearning.environments.evaluation import Evaluation, play_returns
 from klearning.environments.learn import learn
 from klearning.environments.learner import Learner, PriorWarning
-from klearning.environments.learner_state import load
+from klearning.environments.learner_state import KINDS, load
 from klearning.environments.masks import TaskWarning
 from klearning.environments.stopping import StopAtReturn, StopWhenSure
 from klearning.environments.suggest_prior import suggest_prior
@@ -65,6 +67,8 @@ Report = EpisodeReport  # the name by which callbacks know it
 
 register_environments()
 register_benchmarks()
+AGENTS.elsewhere |= dict.fromkeys(deep.AGENTS, deep)
+KINDS[deep.KIND] = deep.build_learner
 forward()
 
 __all__ = [
@@ -88,6 +92,7 @@ __all__ = [
     "Comparison",
     "Dirichlet",
     "Episode",
+    "Evaluation",
     "Gaussian",
     "KLearning",
     "Known",
@@ -126,6 +131,7 @@ __all__ = [
     "learn",
     "load",
     "optimal",
+    "play_returns",
     "random_mdp",
     "register_agent",
     "register_world",

@@ -25,6 +25,7 @@ TIERS = (
     ("agents",),
     ("extension", "games", "storage", "theory"),
     ("environments",),
+    ("deep",),
     ("experiments", "benchmarks"),
     ("figures",),
     ("comparison", "papers"),

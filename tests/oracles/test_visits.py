@@ -10,6 +10,7 @@ import pytest
 from scipy import optimize
 
 import klearning as kl
+from klearning.optimism.certificate import least_value
 from tests.oracles.test_proved import expected_optimum, tied
 from tests.oracles.test_stationary import random_tied
 from tests.support.cases import REWARDS, TRANSITIONS
@@ -106,18 +107,27 @@ def test_a_certificate_of_what_is_well_known_is_small():
     assert kl.certify(belief, bad).bound > 0.9
 
 
+def one_way(pay):
+    """One action, 20 steps: the first state pays and leads to either, never seen; the second pays nothing for good."""
+    n, counts = np.array([[0.0], [1e4]]), np.array([[[0.0, 0.0]], [[0.0, 1e4]]])
+    zero, r = 0 * n, np.array([[pay], [0.0]])
+    visits, sums = [n, *[zero] * 18, zero + 1], [n * r, *[zero] * 18, r]
+    return kl.Belief.from_counts(tied(0.0).prior, visits, sums, [counts, *[0 * counts] * 18], [1.0, 0.0])
+
+
 def test_one_action_is_no_limit_where_layers_share_a_table():
     """The mean model says 2 where E V* is more than 7."""
-    both = tied(0.0)
-    prior, n = both.prior, np.array([[0.0], [1e4]])
-    counts = np.array([[[0.0, 0.0]], [[0.0, 1e4]]])
-    zero, r = 0 * n, np.array([[1.0], [0.0]])
-    visits, sums = [n, *[zero] * 18, zero + 1], [n * r, *[zero] * 18, r]
-    belief = kl.Belief.from_counts(prior, visits, sums, [counts, *[0 * counts] * 18], [1.0, 0.0])
     for temperature in ("optimal", np.inf, 0.0):
-        assert kl.solve(belief, temperature, "visits").bound > 7.7
+        assert kl.solve(one_way(1.0), temperature, "visits").bound > 7.7
     layered = kl.Belief.empty(kl.Prior(), [1, 2], 1, [1.0])
     assert kl.solve(layered, bonus="visits").bound == kl.solve(layered, bonus="split").bound
+
+
+def test_what_a_policy_returns_at_least():
+    """Where the first state costs 1, the mean model says −2 and E V^π is below −7."""
+    belief = one_way(-1.0)
+    value, error = expected_optimum(belief)
+    assert -12 < least_value(belief, belief.posterior(), np.ones((1, 40))) <= value + 5 * error < -5
 
 
 def test_nothing_uncertain_is_met_exactly():

@@ -23,6 +23,7 @@ from klearning.experiments import checkpoints
 from klearning.experiments.batch import Batch
 from klearning.experiments.checkpoints import Stopped, TimedOut
 from klearning.experiments.executors import EXECUTORS, Job, Outcome, do
+from klearning.experiments.parcels import pack, unpack
 from klearning.experiments.runner import execute
 from klearning.experiments.spec import build_agent, build_prior, build_world, make_spec, spec_from_json
 from klearning.experiments.store import Store, StoreError
@@ -597,3 +598,33 @@ def test_a_broken_run_is_set_aside_and_run_again(file, tmp_path):
     assert (tally.done, tally.skipped, tally.failed) == (1, 1, [])
     assert contents(store.path / "runs") == before
     assert len(list((store.path / "set-aside").iterdir())) == 1
+
+
+# Other machines
+
+
+def test_what_a_store_has_of_a_job_can_be_carried_to_another(tmp_path):
+    """Half of a run from here to there, the rest done there, the result back: the same bytes."""
+    spec, here, there = sea(), Store(tmp_path / "here"), Store(tmp_path / "there")
+    job = Job("run", spec.canonical, str(here.path))
+    assert pack(job, job.name) == (spec.name, {}, b"")
+    left_by(spec, here)
+    unpack(pack(job, job.name), there)
+    played = []
+    do(job._replace(store=str(there.path)), progress=played.append)
+    assert sum(played) == spec.episodes - 15
+    unpack(pack(job._replace(store=str(there.path)), job.name), here)
+    assert contents(here.path) == contents(there.path) == stored(tmp_path / "whole", [spec])
+
+
+def test_without_ray_one_line_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ImportError, match=r"^the executor 'ray' needs Ray: pip install 'klearning\[ray\]'$"):
+        EXECUTORS["ray"](1)
+
+
+def test_a_setting_that_an_executor_does_not_take_is_an_error(tmp_path):
+    file = tmp_path / "one.toml"
+    file.write_text('[[sweep]]\nworld = {name = "river_swim"}\nagent = {name = "Random"}\nepisodes = 5\nseeds = 1\n')
+    wrong = CliRunner().invoke(commands, ["sweep", str(file), "--store", str(tmp_path / "a"), "--address", "auto"])
+    assert "address='auto' means nothing to --executor threads" in str(wrong.exception)

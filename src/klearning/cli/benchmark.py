@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from klearning.arrays import checks
-from klearning.cli.completing import AGENT, EXPERIMENT, PROBLEM, agent_options, as_json
+from klearning.cli.completing import CONTROL, EXPERIMENT, LEARNING_AGENT, PROBLEM, agent_options, as_json
 from klearning.cli.display import progress, show_json, show_table
-from klearning.cli.doors import find_agent
+from klearning.cli.doors import find_learning_agent
 from klearning.cli.options import build
 from klearning.cli.teaching import Command, Group
 
@@ -19,20 +19,21 @@ from klearning.cli.teaching import Command, Group
     examples=["klearning benchmark gymnasium CliffWalking --agents K-learning"],
 )
 def benchmark() -> None:
-    """Run the field's own benchmarks: bsuite's sweeps, Gymnasium's small problems."""
+    """Run the field's own benchmarks: bsuite's sweeps, Gymnasium's small problems and classic control."""
 
 
 BSUITE_EXAMPLES = (
     "klearning benchmark bsuite bandit PSRL --first 2 --episodes 100",
     "klearning benchmark bsuite deep_sea KLearning -a bonus=sharp --first 3 --episodes 200 --json",
+    "klearning benchmark bsuite catch DeepKLearning --first 1 --episodes 20",
 )
 
 
 @benchmark.command(cls=Command, examples=BSUITE_EXAMPLES)
 @click.argument("experiment", default="deep_sea", type=EXPERIMENT)
-@click.argument("agent", default="KLearning", type=AGENT)
+@click.argument("agent", default="KLearning", type=LEARNING_AGENT)
 @agent_options
-@click.option("-n", "--episodes", default=10_000, show_default=True)
+@click.option("-n", "--episodes", type=click.IntRange(1), help="default: bsuite's own, 10,000 or 1,000")
 @click.option("-s", "--seed", default=0, show_default=True)
 @click.option("--first", type=click.IntRange(1), help="only so many settings of the sweep")
 @as_json
@@ -40,15 +41,19 @@ def bsuite(
     experiment: str,
     agent: str,
     agent_options: Sequence[str],
-    episodes: int,
+    episodes: int | None,
     seed: int,
     first: int | None,
     as_json: bool,
 ) -> None:
-    """Run bsuite's sweep EXPERIMENT (deep_sea, deep_sea_stochastic or bandit) and score it as bsuite does."""
+    """Run bsuite's sweep EXPERIMENT and score it as bsuite does.
+
+    deep_sea, deep_sea_stochastic and bandit for every agent; catch, mountain_car, cartpole and cartpole_swingup, whose
+    states cannot be counted, for those of klearning.deep (DeepKLearning, DQN, …).
+    """
     from klearning.benchmarks.bsuite import sweep as sweep
 
-    learner = build(find_agent(agent), "agent", agent_options)
+    learner = build(find_learning_agent(agent), "agent", agent_options)
     settings = sweep.EXPERIMENTS[checks.choice("experiment", experiment, sweep.EXPERIMENTS)].settings[:first]
     results = []
     with progress("settings", len(settings)) as advance:
@@ -60,8 +65,8 @@ def bsuite(
     if as_json:
         show_json({"experiment": experiment, "agent": str(learner), "score": score, "rows": rows})
         return
-    what = "regret" if experiment == "bandit" else "bad episodes"
-    table = [{**row, what: row.pop("total")} for row in rows]
+    what = "bad episodes" if experiment.startswith("deep_sea") else "regret"
+    table = [{what if name == "total" else name: value for name, value in row.items()} for row in rows]
     show_table(table, title=f"{learner} in bsuite's {experiment}: score {score:.3f}")
 
 
@@ -94,6 +99,43 @@ def gymnasium(
         show_json(rows)
     else:
         show_table(rows, title=title)
+
+
+CONTROL_EXAMPLES = (
+    "klearning benchmark control MountainCar DQN --seeds 1 --episodes 1",
+    "klearning benchmark control CartPole DeepKLearning --seeds 1 --episodes 2 --json",
+)
+
+
+@benchmark.command(cls=Command, examples=CONTROL_EXAMPLES)
+@click.argument("problem", type=CONTROL)
+@click.argument("agent", default="DeepKLearning", type=LEARNING_AGENT)
+@agent_options
+@click.option("-n", "--episodes", type=click.IntRange(1), help="default: 150, 100, 60 and 200")
+@click.option("-s", "--seeds", default=3, show_default=True, type=click.IntRange(1))
+@as_json
+def control(
+    problem: str, agent: str, agent_options: Sequence[str], episodes: int | None, seeds: int, as_json: bool
+) -> None:
+    """What is deployed after so many episodes of PROBLEM: MountainCar, CartPole, Acrobot or LunarLander.
+
+    For agents of klearning.deep. The return of the greedy policy, and of the last 20 episodes of learning.
+    """
+    from klearning.benchmarks.gymnasium import control as problems
+
+    checks.choice("problem", problem, problems.PROBLEMS)
+    learner = build(find_learning_agent(agent), "agent", agent_options)
+    if not hasattr(learner, "actor"):
+        raise ValueError(f"agent={agent!r} counts states, and {problem} has too many: give one of klearning.deep")
+    rows = []
+    with progress("seeds", seeds) as advance:
+        for seed in range(seeds):
+            rows.append({"seed": seed, **problems.deployed(problem, learner, episodes, seed)})
+            advance(1)
+    if as_json:
+        show_json({"problem": problem, "agent": str(learner), "rows": rows})
+    else:
+        show_table(rows, title=f"{learner} in {problem}")
 
 
 def tuned_settings(problems: Sequence[str], seeds: int) -> list[dict[str, Any]]:

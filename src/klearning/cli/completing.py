@@ -121,9 +121,17 @@ def problem_names() -> Iterable[str]:
     return PROBLEMS
 
 
+def control_names() -> Iterable[str]:
+    from klearning.benchmarks.gymnasium.control import PROBLEMS
+
+    return PROBLEMS
+
+
 AGENT, WORLD = Name(lambda: AGENTS), Name(lambda: WORLDS)
+LEARNING_AGENT = Name(lambda: [*AGENTS, *AGENTS.elsewhere])
 CONTESTANT = Contestant(lambda: AGENTS)
 EXPERIMENT, PROBLEM, ENVIRONMENT = Name(experiment_names), Name(problem_names), Name(environment_names)
+CONTROL = Name(control_names)
 AGENT_OPTION = Pair(options_of("agent", AGENTS, "KLearning"))
 WORLD_OPTION = Pair(options_of("world", WORLDS, "deep_sea"))
 ENVIRONMENT_OPTION = Pair(environment_options)

@@ -27,6 +27,14 @@ def find_agent(word: str) -> Callable[..., Any]:
     return maker
 
 
+def find_learning_agent(word: str) -> Callable[..., Any]:
+    """The same of whatever learns in environments: agents of an extra, too, which is imported then."""
+    if word in AGENTS.elsewhere:
+        maker: Callable[..., Any] = getattr(AGENTS.elsewhere[word], word)
+        return maker
+    return find_agent(word)
+
+
 def find_world(word: str) -> Callable[..., Any]:
     """The function behind a world's name, or behind file.py:Name or module:Name, which is then registered."""
     if ":" in word:

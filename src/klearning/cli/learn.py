@@ -17,15 +17,15 @@ from klearning.arrays.interrupts import uninterrupted
 from klearning.beliefs.belief import Prior
 from klearning.cli.certificate import certificate_data, certificate_line, certificate_of
 from klearning.cli.completing import (
-    AGENT,
     ENVIRONMENT,
     ENVIRONMENT_OPTION,
+    LEARNING_AGENT,
     agent_options,
     as_json,
     prior_options,
 )
 from klearning.cli.display import is_lively, progress, say, show_json, show_table
-from klearning.cli.doors import find_agent
+from klearning.cli.doors import find_learning_agent
 from klearning.cli.environment import binned, copies, make_environment
 from klearning.cli.options import build, build_prior, parse
 from klearning.cli.task import Stops, task_options
@@ -40,6 +40,7 @@ EXAMPLES = (
     "klearning learn FrozenLake-v1 -e is_slippery=false --csv lake.csv --json --episodes 100",
     "klearning learn simulator.py:Tank -e leak=0.8 --horizon 30 --bins level=10 --episodes 100",
     "klearning learn CartPole-v1 --bins 1,1,6,6 --quantiles -p mass=0.1 --episodes 30",
+    "klearning learn CartPole-v1 DeepKLearning --steps 500 --save out/pole.npz",
     "klearning learn FrozenLake-v1 PSRL --seeds 3 --save out/lake_{seed}.npz --episodes 100",
     "klearning learn simulator.py:Tank PSRL --envs 2 --horizon 30 --bins level=10 --episodes 100",
     "klearning learn CliffWalking-v1 PSRL --discount 0.9 -p sd=20 -p mass=0.01 --steps 2000 --stop-at-return -20",
@@ -54,7 +55,7 @@ Callback = Callable[[Any], Any]
 
 @click.command(cls=Command, short_help="Let an agent learn in a Gymnasium environment.", examples=EXAMPLES)
 @click.argument("environment", type=ENVIRONMENT)
-@click.argument("agent", default="KLearning", type=AGENT)
+@click.argument("agent", default="KLearning", type=LEARNING_AGENT)
 @click.option(
     "-e", "--env-option", "env_options", multiple=True, type=ENVIRONMENT_OPTION, metavar="NAME=VALUE",
     help="of the environment, e.g. map_name=8x8",
@@ -148,13 +149,14 @@ def learn(
     extent = limit(episodes, steps)
     task = training.Task(discount, continuing, forget)
     stops = Stops(stop_when_sure, stop_at_return)
-    chosen = build(find_agent(agent), "agent", agent_options)
+    chosen = build(find_learning_agent(agent), "agent", agent_options)
     typed = None  # no prior: random play suggests one
-    if not hasattr(chosen, "actor"):
+    own = hasattr(chosen, "actor")  # it makes its learner itself
+    if not own:
         check_methods(chosen, LEARNS)  # before anything is played
-    if prior_options or hasattr(chosen, "actor"):
+    if prior_options or (own and getattr(chosen, "takes_prior", True)):
         typed = build_prior(["stationary=yes", *prior_options])  # the last one counts
-    check_copies(envs, chosen, evaluate_every)
+    check_copies(envs, evaluate_every)
     numbers = several_seeds(context, seeds) if seeds is not None else (seed,)
     files = Files(save, resume, csv_path, tensorboard)
     files.check(len(numbers))
@@ -168,7 +170,7 @@ def learn(
             ahead = effective_horizon(discount) if horizon is None and 0.0 < discount < 1.0 else horizon
             env = binned(make_environment(environment, env_options), bins, quantiles, ahead)
             if mine.resume is None or (len(numbers) > 1 and not mine.resume.exists()):
-                prior = suggested(env, number, ahead) if typed is None else typed
+                prior = suggested(env, number, ahead) if typed is None and not own else typed
                 every = given(context, replan_every=replan_every)  # not every actor plans
                 learner: Any = training.actor_for(
                     chosen, env, seed=number, horizon=horizon, prior=prior, task=task, **every
@@ -176,6 +178,7 @@ def learn(
             else:
                 settings = {"agent": chosen, "prior": typed, "seed": number, "horizon": horizon, **task._asdict()}
                 learner = resumed(mine.resume, given(context, **settings, replan_every=replan_every))
+            check_side_by_side(envs, learner)
             learners.append(learner)
             with copies(env, envs, environment, env_options, bins, quantiles) as place:
                 play(learner, place, extent, mine, evaluate_every, action_masks, stops, quiet=as_json, advance=advance)
@@ -185,12 +188,15 @@ def learn(
         show_one(environment, learners[0], files.of(numbers[0]).target, as_json)
 
 
-def check_copies(envs: int, agent: Any, evaluate_every: int) -> None:
-    if checks.whole("envs", envs) == 1:
-        return
-    if hasattr(agent, "actor"):
-        raise ValueError(f"--envs {envs}: {agent} plays one environment at a time: leave --envs out")
-    if evaluate_every:
+def check_side_by_side(envs: int, learner: Any) -> None:
+    from klearning.environments.actor import SideBySide
+
+    if envs > 1 and not isinstance(learner, SideBySide):
+        raise ValueError(f"--envs {envs}: {learner} plays one environment at a time: leave --envs out")
+
+
+def check_copies(envs: int, evaluate_every: int) -> None:
+    if checks.whole("envs", envs) > 1 and evaluate_every:
         raise ValueError(f"--evaluate-every {evaluate_every} follows one environment, not --envs {envs}: leave one out")
 
 
@@ -390,7 +396,7 @@ def resumed(path: Path, settings: Mapping[str, Any]) -> Any:
 
     learner = load(path)
     for name, value in settings.items():
-        own = getattr(learner, name)
+        own = getattr(learner, name, None)
         if repr(value) != repr(own):
             raise ValueError(
                 f"{name}={value!r} is not that of {path}, {own!r}: leave it out, or learn without --resume"

@@ -1,8 +1,11 @@
 """`klearning sweep` and `klearning store`: runs that are kept."""
 
+import inspect
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,7 +14,7 @@ from klearning.cli.completing import Name, as_json
 from klearning.cli.display import progress, say, show_json
 from klearning.cli.teaching import Command, Group
 from klearning.experiments.columns import Row, differences, experiment
-from klearning.experiments.executors import EXECUTORS
+from klearning.experiments.executors import EXECUTORS, Executor
 from klearning.experiments.spec import Spec, sweep_from_toml
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import Tally
@@ -22,7 +25,11 @@ from klearning.report.labels import call_label
 @click.command(
     cls=Command,
     short_help="Run what a sweep file lists.",
-    examples=["klearning sweep my_sweep.toml", "klearning sweep my_sweep.toml --store out/store --json"],
+    examples=[
+        "klearning sweep my_sweep.toml",
+        "klearning sweep my_sweep.toml --store out/store --json",
+        "klearning sweep my_sweep.toml --executor ray --address auto",
+    ],
 )
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--store", "store_path", default="out/store", show_default=True, type=click.Path(path_type=Path))
@@ -32,14 +39,27 @@ from klearning.report.labels import call_label
     "--executor", default="threads", show_default=True, type=Name(lambda: EXECUTORS), metavar="NAME",
     help="where runs are run: " + ", ".join(EXECUTORS),
 )  # fmt: skip
+@click.option("--address", help="of a cluster that exists; default: one is started here (executor ray)")
+@click.option("--shared-store", is_flag=True, help="all machines see the store at the same path (executor ray)")
+@click.option("--memory", type=float, metavar="MB", help="megabytes that one run may take (executor ray)")
+@click.option("--retries", type=int, help="how often a run whose worker died is begun again (executor ray); default: 3")
 @as_json
-def sweep(file: Path, store_path: Path, timeout: float, threads: int | None, executor: str, as_json: bool) -> None:
+def sweep(
+    file: Path,
+    store_path: Path,
+    timeout: float,
+    threads: int | None,
+    executor: str,
+    as_json: bool,
+    **settings: Any,
+) -> None:
     """Run every spec of a sweep FILE (TOML) that the store does not have.
 
     What was interrupted goes on where it was. Exit code 1 where a run failed; docs/howto/big_sweeps.md shows a FILE.
     """
     specs = sweep_from_toml(file)
-    result = run_sweep(specs, Store(store_path), timeout, threads, executor)
+    given = {name: value for name, value in settings.items() if value not in (None, False)}
+    result = run_sweep(specs, Store(store_path), timeout, threads, executor, **given)
     if as_json:
         failed = [{**json.loads(outcome.spec.canonical), "error": outcome.error} for outcome in result.failed]
         show_json({"done": result.done, "skipped": result.skipped, "failed": failed})
@@ -52,11 +72,18 @@ def run_sweep(
     timeout: float = float("inf"),
     threads: int | None = None,
     executor: str = "threads",
+    **settings: Any,
 ) -> Tally:
     """Run what is missing with a display of progress, and say on stderr how it went."""
+    make: Callable[..., Executor] = EXECUTORS[checks.choice("executor", executor, EXECUTORS)]
+    for name, value in settings.items():
+        if name not in inspect.signature(make).parameters:
+            option = name.replace("_", "-")
+            raise ValueError(
+                f"{name}={value!r} means nothing to --executor {executor}: leave --{option} out, or use ray"
+            )
+    where = make(None if threads is None else checks.whole("threads", threads), **settings)
     missing = len(store.missing(specs))
-    make = EXECUTORS[checks.choice("executor", executor, EXECUTORS)]
-    where = make(None if threads is None else checks.whole("threads", threads))
     with progress("runs", missing) as advance:
         result = sweep_specs(specs, store, executor=where, timeout=timeout, finished=lambda outcome: advance(1))
     say(f"{result.done} runs done, {result.skipped} were there already, {len(result.failed)} failed", err=True)

@@ -52,6 +52,8 @@ class Stops(NamedTuple):
 
         callbacks: list[Any] = []
         if self.loss is not None:
+            if not hasattr(learner, "belief"):
+                raise ValueError(f"--stop-when-sure {self.loss:g}: {learner.agent} has no belief: use --stop-at-return")
             _ = learner.belief  # or an error, now
             callbacks.append(StopWhenSure(self.loss))
         if self.target is not None:

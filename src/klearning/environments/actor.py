@@ -8,6 +8,7 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from klearning.arrays.types import Floats
+from klearning.environments.numbering import Numbering
 from klearning.environments.walk import Walk
 from klearning.models.mdp import MDP
 
@@ -54,6 +55,23 @@ class Actor(Protocol):
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file."""
+
+
+@runtime_checkable
+class SideBySide(Actor, Protocol):
+    """What a vector of environments needs besides: episodes that run side by side, and are learnt from one by one."""
+
+    actions: Numbering
+    continuing: bool  # the next episode begins where the last one ended
+
+    def set_aside(self) -> Any:
+        """The episode under way as an actor of its own, so that another may begin."""
+
+    def take_back(self, aside: Any) -> None:
+        """An episode that was set aside is over: `end_episode` learns from it."""
+
+    def drop(self, aside: Any) -> None:
+        """Forget an episode that was set aside."""
 
 
 def tabulated(actor: Actor, mdp: MDP, observations: Sequence[Any] | None = None, how: str = "soft") -> Floats:

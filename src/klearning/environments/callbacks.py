@@ -138,6 +138,7 @@ class LiveView:
         self._last: EpisodeReport | None = None
         self._counts_steps = steps is not None
         self._pace = Pace(steps if self._counts_steps else episodes)
+        self._steps = Pace()
 
     def __enter__(self) -> "LiveView":
         self._screen.open()
@@ -151,6 +152,7 @@ class LiveView:
     def __call__(self, report: EpisodeReport) -> None:
         self._last = report
         self._pace.advance(report.steps if self._counts_steps else 1)
+        self._steps.advance(report.steps)
         self._recent = [*self._recent[1 - self.WINDOW :], report.numbers()]
         now = time.monotonic()
         if now - self._shown > self._pause:
@@ -167,7 +169,9 @@ class LiveView:
             title += f", step {self._pace.done:,} of {self._pace.total:,}"
         elif self._pace.total is not None:
             title += f" of {episode + self._pace.total - self._pace.done:,}"
-        table = Table(title=", ".join([title, *self._pace.words()]))
+        speed = self._steps.rate
+        steps = [] if self._counts_steps or speed is None else [f"{speed:,.0f} steps a second"]
+        table = Table(title=", ".join([title, *self._pace.words(), *steps]))
         for heading in ("", "last episode", f"mean of {len(self._recent)}"):
             table.add_column(heading, justify="right" if heading else "left")
         names = list(dict.fromkeys(name for row in self._recent for name in row))

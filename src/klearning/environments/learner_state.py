@@ -1,5 +1,6 @@
 """A learner as settings and arrays, and back: what its file holds."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,36 +36,47 @@ TASK = ("discount", "continuing", "forget")  # settings that came later: files o
 NOT_OURS = (IndexError, TypeError, ValueError, AttributeError, AssertionError, OverflowError, RecursionError)
 
 
+# learners of other kinds, by what their files say: how they are built of settings and arrays
+KINDS: dict[str, Callable[[dict[str, Any], Arrays], Any]] = {}
+
+
 def save(learner: Learner, path: str | Path) -> None:
     """Write everything to one file."""
     arrays = arrays_of(learner)
     write_archive(Path(path), settings_of(learner, arrays), arrays)
 
 
-def load(path: str | Path) -> Learner:
+def load(path: str | Path) -> Any:
     """A saved learner, to go on where it was."""
     path = Path(path)
     settings, arrays = read_archive(path)
     try:
-        spaces = build_space(settings["observation_space"]), build_space(settings["action_space"])
-        check_size(settings, spaces, arrays)
-        learner = Learner(
-            build_agent(settings["agent"]),
-            *spaces,
-            settings["horizon"],
-            prior=build_prior(settings["prior"], beside=arrays),
-            seed=settings["seed"],
-            discover=settings["discover"],
-            replan_every=settings.get("replan_every", 1),  # files of before have none
-            **{name: settings[name] for name in TASK if name in settings},
-        )
-        restore(learner, settings, arrays)
+        if "kind" in settings:
+            return KINDS[checks.choice("kind", settings["kind"], KINDS)](settings, arrays)
+        return build_learner(settings, arrays)
     except NotRegistered as error:
         raise ValueError(f"{path} cannot be read here: {error}") from None
     except KeyError as error:
         raise ValueError(f"{path} is not what this version of klearning writes: it has no {error}") from None
     except NOT_OURS as error:
         raise ValueError(f"{path} is not what this version of klearning writes: {error}") from None
+
+
+def build_learner(settings: dict[str, Any], arrays: Arrays) -> Learner:
+    """The learner that these are of."""
+    spaces = build_space(settings["observation_space"]), build_space(settings["action_space"])
+    check_size(settings, spaces, arrays)
+    learner = Learner(
+        build_agent(settings["agent"]),
+        *spaces,
+        settings["horizon"],
+        prior=build_prior(settings["prior"], beside=arrays),
+        seed=settings["seed"],
+        discover=settings["discover"],
+        replan_every=settings.get("replan_every", 1),  # files of before have none
+        **{name: settings[name] for name in TASK if name in settings},
+    )
+    restore(learner, settings, arrays)
     return learner
 
 

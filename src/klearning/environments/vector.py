@@ -17,8 +17,8 @@ from gymnasium.vector.utils import concatenate, create_empty_array, iterate
 
 from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.types import Flags
+from klearning.environments.actor import SideBySide
 from klearning.environments.callbacks import EpisodeReport
-from klearning.environments.learner import Learner
 from klearning.environments.limit import Limit
 from klearning.models.tabular import read_horizon
 from klearning.trials.streams import whole_number
@@ -50,7 +50,7 @@ def single_horizon(env: Environment, horizon: int | None) -> int:
 
 def play_side_by_side(actor: Any, envs: Envs, extent: Limit, seed: int, watchers: Watchers, masks: bool = True) -> None:
     """Begin what the extent leaves, and end it; where a watcher or an error stops it, what is under way is given up."""
-    if not isinstance(actor, Learner):
+    if not isinstance(actor, SideBySide):
         raise ValueError(
             f"env={envs!r} is a vector of {envs.num_envs} environments, and {actor!r} plays one at a time: "
             "give one, gymnasium.make(…)"
@@ -68,11 +68,11 @@ def play_side_by_side(actor: Any, envs: Envs, extent: Limit, seed: int, watchers
 class Lanes:
     """A learner's episodes in a vector of environments, at most one in each."""
 
-    def __init__(self, learner: Learner, envs: Envs, extent: Limit, seed: int, masks: bool) -> None:
+    def __init__(self, learner: SideBySide, envs: Envs, extent: Limit, seed: int, masks: bool) -> None:
         self.learner, self.envs, self.extent, self.seed, self.masks = learner, envs, extent, seed, masks
         self.begun, self.steps = 0, 0  # of all lanes; idle ones do not count
         self.earlier = learner.episode  # episodes that were before
-        self.episodes: list[Learner | None] = [None] * envs.num_envs
+        self.episodes: list[Any] = [None] * envs.num_envs
         mode = envs.metadata.get("autoreset_mode", NEXT_STEP)
         self.mode = str(getattr(mode, "value", mode))
 
@@ -141,8 +141,8 @@ class Lanes:
                 self.learner.take_back(episode)
                 self.learner.end_episode()
                 self.episodes[i] = None
-            total = self.learner.returns[-1]
-            report = EpisodeReport(self.learner.episode, total, episode.step, bool(terminated[i]), episode.diagnostics)
+            number, total, plan = self.learner.episode, self.learner.returns[-1], self.learner.diagnostics
+            report = EpisodeReport(number, total, episode.step, bool(terminated[i]), plan, learner=self.learner)
             answers = [watch(report) for watch in watchers]
             if not all(answers):
                 return False

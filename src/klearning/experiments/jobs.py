@@ -23,6 +23,11 @@ class Job(NamedTuple):
     timeout: float | None = None  # seconds; None: as long as it takes
     checkpoint_seconds: float = CHECKPOINT_SECONDS
 
+    @property
+    def name(self) -> str:
+        """Of the work: under it the store keeps its checkpoint, and its result."""
+        return (spec_from_json if self.kind == "run" else part_from_json)(self.work).name
+
 
 class Outcome(NamedTuple):
     """How a job ended."""

@@ -47,6 +47,7 @@ from klearning.version import __version__
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+FILES = ("spec.json", "arrays.npz", "meta.json")  # of a run
 ARRAYS = ("optimal_value", "values", "returns", "hits")  # what every run has
 
 
@@ -161,14 +162,19 @@ class Store:
 
     def put(self, spec: Spec, arrays: dict[str, NDArray[Any]]) -> None:
         """Keep a finished run; where it is there already, nothing changes."""
-        final = self.folder(spec.name)
-        unfinished = unfinished_path(self.path / "runs" / spec.name)
         data = arrays_to_bytes(arrays)
+        meta = page({**provenance(data), "facts": facts(arrays)})
+        files = {"spec.json": (spec.canonical + "\n").encode(), "arrays.npz": data, "meta.json": meta}
+        self.put_files(spec.name, files)
+
+    def put_files(self, name: str, files: dict[str, bytes]) -> None:
+        """Keep the files of a finished run, which may come from another store; `files` gives them."""
+        final = self.folder(name)
+        unfinished = unfinished_path(self.path / "runs" / name)
         try:
             unfinished.mkdir()
-            write_whole(unfinished / "spec.json", (spec.canonical + "\n").encode())
-            write_whole(unfinished / "arrays.npz", data)
-            write_whole(unfinished / "meta.json", page({**provenance(data), "facts": facts(arrays)}))
+            for file, data in files.items():
+                write_whole(unfinished / file, data)
             if not final.parent.is_dir():
                 final.parent.mkdir(exist_ok=True)
                 flush_folder(final.parent.parent)
@@ -180,7 +186,12 @@ class Store:
                 raise StoreError(f"cannot write to the store {self.path}: {error.strerror or error}") from None
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
-        self.checkpoint(spec.name).unlink(missing_ok=True)
+        self.checkpoint(name).unlink(missing_ok=True)
+
+    def files(self, name: str) -> dict[str, bytes]:
+        """The files of a finished run, by their names; none where it is not there."""
+        folder = self.folder(name)
+        return {file: (folder / file).read_bytes() for file in FILES} if folder.is_dir() else {}
 
     def get(self, spec: Spec) -> Record:
         """A finished run; KeyError where there is none."""

@@ -1,4 +1,4 @@
-"""Zero-sum matrix games with noisy payoffs: K-learning and those that it is compared with, against several opponents.
+"""Zero-sum games, of one matrix or of layers of them, with noisy payoffs: K-learning and its rivals and opponents.
 
 Rows are the opponent's moves, columns are ours, payoffs are paid to us.
 """
@@ -7,6 +7,8 @@ from klearning.games.exp3 import EXP3
 from klearning.games.game import Game, idle_threat, inspection_game, random_game, rock_paper_scissors
 from klearning.games.k_learning import KLearning
 from klearning.games.knowing import BestResponse, Equilibrium
+from klearning.games.markov import MarkovGame, MarkovSaddle, guarded_sea, random_markov_game
+from klearning.games.markov_program import MarkovSolution, solve_markov
 from klearning.games.matches import Matches, play
 from klearning.games.program import Solution, solve
 from klearning.games.simplex import Saddle, saddle
@@ -20,15 +22,21 @@ __all__ = [
     "Equilibrium",
     "Game",
     "KLearning",
+    "MarkovGame",
+    "MarkovSaddle",
+    "MarkovSolution",
     "Matches",
     "Saddle",
     "Solution",
     "Thompson",
+    "guarded_sea",
     "idle_threat",
     "inspection_game",
     "play",
     "random_game",
+    "random_markov_game",
     "rock_paper_scissors",
     "saddle",
     "solve",
+    "solve_markov",
 ]

@@ -4,6 +4,7 @@ Each round we choose a mixture, the opponent, who may look at it, chooses one, b
 both. Our payoff of the round is that of the two mixtures: no draw enters it.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -112,12 +113,36 @@ def rounds(us: Side, them: Side, noise: float, log: Log, first: int, count: int,
         settle(us, them, noise, log, t, S)
 
 
-class Match:
+class Rounds(ABC):
+    """Rounds of one seed, played in chunks."""
+
+    log: Log
+
+    def __init__(self, count: int) -> None:
+        self.count, self.played = count, 0
+
+    @abstractmethod
+    def advance(self, count: int) -> None:
+        """Play so many more rounds."""
+
+    def chunks(self) -> Iterator[int]:
+        """Play to the end; after every chunk, of about a tenth of a second, the caller may look, or leave."""
+        size = 1
+        while self.played < self.count:
+            count, began = min(size, self.count - self.played), perf_counter()
+            self.advance(count)
+            if perf_counter() - began < CHUNK_SECONDS / 2:
+                size *= 2
+            yield count
+
+
+class Match(Rounds):
     """One seed: agent, game, opponent, prior; results depend on nothing else."""
 
     def __init__(
         self, agent: Player, game: Game, opponent: Player | Reply, prior: Gaussian, seed: int, count: int, keep: bool
     ) -> None:
+        super().__init__(count)
         A = game.payoffs
         m, n = A.shape
         mirrored = Gaussian(-prior.mean, prior.sd, prior.noise)
@@ -125,7 +150,7 @@ class Match:
         self.reply = None if isinstance(opponent, Player) else opponent
         self.us = new_side(agent, A, prior.numbers())
         self.them = new_side(silent, -A.T, mirrored.numbers())
-        self.noise, self.count, self.played = game.noise, count, 0
+        self.noise = game.noise
         kept = count if keep else 0
         self.log = Log(np.zeros(count), np.zeros(count), np.zeros((kept, n)), np.zeros((kept, m)))
         names = game.name, type(agent).__name__, opponent_name(opponent)
@@ -143,16 +168,6 @@ class Match:
                 self.them.mixture[:] = as_mixture(answer, self.them.mixture.size)
                 settle(self.us, self.them, self.noise, self.log, t, self.streams)
         self.played += count
-
-    def chunks(self) -> Iterator[int]:
-        """Play to the end; after every chunk, of about a tenth of a second, the caller may look, or leave."""
-        size = 1
-        while self.played < self.count:
-            count, began = min(size, self.count - self.played), perf_counter()
-            self.advance(count)
-            if perf_counter() - began < CHUNK_SECONDS / 2:
-                size *= 2
-            yield count
 
 
 def opponent_name(opponent: Player | Reply) -> str:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,11 +16,14 @@ from klearning.arrays.frames import data_frame
 from klearning.arrays.pictures import axes_or_new
 from klearning.arrays.screen import ProgressBar
 from klearning.arrays.types import Floats
+from klearning.beliefs.belief import Prior
 from klearning.beliefs.rewards import Gaussian
 from klearning.games.exp3 import EXP3
 from klearning.games.game import Game
 from klearning.games.knowing import BestResponse, Equilibrium
-from klearning.games.match import Log, Match, Reply, opponent_name
+from klearning.games.markov import MarkovGame
+from klearning.games.markov_match import MarkovMatch, check_markov
+from klearning.games.match import Log, Match, Reply, Rounds, opponent_name
 from klearning.games.player import Player
 from klearning.statistics import FEWEST, Interval, mean_interval
 from klearning.trials.regret import cumulative_regret
@@ -35,17 +39,17 @@ GRID = 25  # points, evenly apart in logarithms, to which a power is fitted
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Matches:
-    """All that a batch of seeds produced; arrays are (seeds, rounds)."""
+    """All that a batch of seeds produced; arrays are (seeds, rounds). A round of a Markov game is an episode."""
 
     agent: Player
-    game: Game
+    game: Game | MarkovGame
     opponent: Player | Reply
-    prior: Gaussian
+    prior: Gaussian | Prior
     seeds: tuple[int, ...]
     values: Floats  # exact payoff of the two mixtures of every round
     payoffs: Floats  # what was paid, moves drawn and with noise
     policies: Floats  # (seeds, rounds, columns), our mixtures; (seeds, 0, columns) where they were not kept
-    opponents: Floats  # (seeds, rounds, rows), the opponent's
+    opponents: Floats  # (seeds, rounds, rows), the opponent's; in Markov games with an axis of states before the last
     seconds: float
 
     @property
@@ -140,12 +144,12 @@ def _told(x: Interval) -> str:
 
 def play(
     agent: Player,
-    game: Game,
+    game: Game | MarkovGame,
     opponent: str | Player | Reply = "best_response",
     rounds: int = 1000,
     seeds: int | Sequence[int] = 5,
     *,
-    prior: Gaussian | None = None,
+    prior: Gaussian | Prior | None = None,
     threads: int | None = None,
     keep_mixtures: bool = False,
     progress: Callable[[int], None] | bool | None = None,
@@ -156,23 +160,24 @@ def play(
     the other chair), an agent, or a function of our mixture, the round (from 1) and a random stream that returns a row
     or a mixture of rows. ``prior`` is of every payoff, by default N(0, 1) with the game's noise. ``seeds`` is how many
     or which; results depend on nothing else. ``keep_mixtures`` keeps both mixtures of every round.
+
+    In a Markov game a round is an episode, a mixture one of every state, (states, moves), and the best response one to
+    our whole policy. Its ``prior`` is a `klearning.Prior`, by default N(0, 1) and a Dirichlet of mass 1.
     """
     _check_agent(agent)
-    if not isinstance(game, Game):
+    if not isinstance(game, Game | MarkovGame):
         raise ValueError(f"game={game!r} is no game: give games.Game(payoffs), or games.rock_paper_scissors()")
     them = _opponent(opponent, agent)
     count, numbers = checks.whole("rounds", rounds), seed_list(seeds)
     workers = checks.whole("threads", threads) if threads is not None else None
-    belief = prior if prior is not None else Gaussian(0.0, 1.0, game.noise)
-    if not isinstance(belief, Gaussian):
-        raise ValueError(f"prior={prior!r} is no Gaussian: give klearning.Gaussian(mean, sd, noise)")
+    belief, new_match = _matchmaker(agent, game, them, prior)
     announce_compilation()
     if isinstance(them, Player):
-        Match(agent, game, them, belief, numbers[0], 1, False).advance(1)  # compiles, once, before the clock
+        new_match(numbers[0], 1, False).advance(1)  # compiles, once, before the clock
     began = time.perf_counter()
 
     def one(seed: int, should_stop: Callable[[], bool]) -> Log:
-        match = Match(agent, game, them, belief, seed, count, keep_mixtures)
+        match = new_match(seed, count, keep_mixtures)
         for done in match.chunks():
             if tell is not None:
                 tell(done)
@@ -188,6 +193,19 @@ def play(
     values, payoffs, policies, opponents = (np.stack(parts) for parts in zip(*logs, strict=True))
     seconds = time.perf_counter() - began
     return Matches(agent, game, them, belief, numbers, values, payoffs, policies, opponents, seconds)
+
+
+def _matchmaker(
+    agent: Player, game: Game | MarkovGame, opponent: Player | Reply, prior: Any
+) -> tuple[Gaussian | Prior, Callable[[int, int, bool], Rounds]]:
+    """The belief that sides begin with, and what makes a match of a seed."""
+    if isinstance(game, MarkovGame):
+        beliefs = check_markov(agent, opponent, prior, game.noise)
+        return beliefs, partial(MarkovMatch, agent, game, opponent, beliefs)
+    belief = prior if prior is not None else Gaussian(0.0, 1.0, game.noise)
+    if not isinstance(belief, Gaussian):
+        raise ValueError(f"prior={prior!r} is no Gaussian: give klearning.Gaussian(mean, sd, noise)")
+    return belief, partial(Match, agent, game, opponent, belief)
 
 
 def _check_agent(agent: Any) -> None:

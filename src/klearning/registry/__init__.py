@@ -8,6 +8,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 DIGITS = 16  # of the SHA-256 of a source file
@@ -30,6 +31,7 @@ class Registry(dict[str, Any]):
         super().__init__({maker.__name__: maker for maker in ours})
         self.kind, self.ours = kind, frozenset(self)
         self.origins: dict[str, Origin] = {}
+        self.elsewhere: dict[str, ModuleType] = {}  # what an extra has, by name: not here, and imported when asked for
 
     def register(self, maker: Callable[..., Any]) -> None:
         """Add a maker under its own name, in place of what was registered so before, never of one of ours."""

@@ -104,6 +104,9 @@ def registered_name(kind: str, data: Mapping[str, Any]) -> str:
     """The name of something that is known here, with the code that the data say."""
     registry, name, module = REGISTRIES[kind], data["name"], data.get("module")
     if not isinstance(name, str) or name not in registry:
+        if name in registry.elsewhere:
+            place = registry.elsewhere[name].__name__
+            raise ValueError(f"{kind}={name!r} of {place} learns in environments alone: kl.learn, or `klearning learn`")
         if module is not None:
             raise NotRegistered(
                 f"{kind}={name!r} is not registered: import {module}, where it was defined (on the command line: "
@@ -276,7 +279,7 @@ def table(field: str, value: Any) -> Mapping[str, Any]:
 
 
 def space_data(space: spaces.Space[Any]) -> dict[str, Any]:
-    """A discrete space as data."""
+    """A space as data."""
     if isinstance(space, spaces.Discrete):
         return {"kind": "Discrete", "n": int(space.n), "start": int(space.start)}
     if isinstance(space, spaces.MultiDiscrete):
@@ -284,7 +287,7 @@ def space_data(space: spaces.Space[Any]) -> dict[str, Any]:
         return {"kind": "MultiDiscrete", **sizes, "dtype": np.dtype(space.dtype).name}
     if isinstance(space, spaces.MultiBinary):
         return {"kind": "MultiBinary", "n": space.n if isinstance(space.n, int) else list(space.shape)}
-    if isinstance(space, spaces.Box) and np.dtype(space.dtype).kind in "biu":
+    if isinstance(space, spaces.Box):
         ends = {"low": _end(space.low), "high": _end(space.high)}
         return {"kind": "Box", **ends, "shape": list(space.shape), "dtype": np.dtype(space.dtype).name}
     if isinstance(space, spaces.Tuple):
@@ -292,7 +295,7 @@ def space_data(space: spaces.Space[Any]) -> dict[str, Any]:
     if isinstance(space, spaces.Dict):
         # pairs, because points are numbered in this order and names need not be strings
         return {"kind": "Dict", "spaces": [[name, space_data(part)] for name, part in space.spaces.items()]}
-    raise ValueError(f"space {space} is not discrete")
+    raise ValueError(f"space {space} is no data: {type(space).__name__} is none of Gymnasium's plain kinds")
 
 
 def build_space(data: dict[str, Any]) -> spaces.Space[Any]:
@@ -317,15 +320,22 @@ def build_space(data: dict[str, Any]) -> spaces.Space[Any]:
 
 
 def _end(array: Any) -> Any:
-    """One side of a box: a number where it is the same everywhere."""
-    flat = array.ravel().tolist()
-    return flat[0] if flat and flat.count(flat[0]) == len(flat) else array.tolist()
+    """One side of a box: a number where it is the same everywhere. JSON has no infinity: it is a word."""
+    nested = _words(array.tolist())
+    flat = _words(array.ravel().tolist())
+    return flat[0] if flat and flat.count(flat[0]) == len(flat) else nested
+
+
+def _words(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_words(inner) for inner in part]
+    return str(part) if isinstance(part, float) and math.isinf(part) else part
 
 
 def _build_box(low: Any, high: Any, shape: tuple[int, ...], dtype: Any) -> spaces.Space[Any]:
-    if dtype.kind not in "biu" or math.prod(shape) > MOST_PARTS or min(shape, default=1) < 0:
-        raise ValueError(f"Box space of shape {shape} and {dtype}: whole numbers are read, at most {MOST_PARTS:,}")
+    if dtype.kind not in "biuf" or math.prod(shape) > MOST_PARTS or min(shape, default=1) < 0:
+        raise ValueError(f"Box space of shape {shape} and {dtype}: numbers are read, at most {MOST_PARTS:,}")
     ends = [np.array(np.broadcast_to(np.array(end, dtype), shape)) for end in (low, high)]
-    if (ends[0] > ends[1]).any():
+    if not (ends[0] <= ends[1]).all():
         raise ValueError("Box space with a low above its high")
     return spaces.Box(ends[0], ends[1], shape=shape, dtype=dtype.type)

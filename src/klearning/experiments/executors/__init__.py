@@ -1,7 +1,8 @@
 """Executors: where jobs are done. One file each in this folder, found by its name.
 
-A file `name.py` here defines ``EXECUTOR``, which makes one for a number of workers; then `EXECUTORS` has it, and
-``klearning sweep --executor name``. One of your own, from anywhere, is handed to `sweep`, or added to `EXECUTORS`.
+A file `name.py` here defines ``EXECUTOR``, which makes one for a number of workers, and perhaps settings by name; then
+`EXECUTORS` has it, and ``klearning sweep --executor name``. One of your own, from anywhere, is handed to `sweep`, or
+added to `EXECUTORS`.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -23,7 +24,7 @@ class Executor(Protocol):
         """
 
 
-EXECUTORS: dict[str, Callable[[int | None], Executor]] = {
+EXECUTORS: dict[str, Callable[..., Executor]] = {
     module.name: import_module(f"{__name__}.{module.name}").EXECUTOR for module in iter_modules(__path__)
 }
 

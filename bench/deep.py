@@ -1,0 +1,359 @@
+"""Deep K-learning and what it is compared with: searches on tuning seeds, then held-out seeds, as JSON and as tables.
+
+    python -m bench.deep [PART ...] [--out deep.json] [--seconds 300] [--small] [--processes 2]
+    python -m bench.deep --table deep.json
+    python -m bench.deep --speed
+
+Whole runs are one compiled program. On a GPU all settings and seeds of a study are one batch; on a CPU seeds are
+shared among processes (``--processes``). Studies come in order of importance, each is written as soon as it is over,
+and none begins once the seconds are spent. Held-out studies use agents as they are by default.
+"""
+
+import argparse
+import copy
+import itertools
+import json
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from bench.control import Acrobot, CartPole, MountainCar
+from klearning.deep import DQN, BootstrappedDQN, DeepKLearning, EnsembleKLearning, fused
+from klearning.deep.agent import DeepAgent
+from klearning.deep.pure_worlds import Catch, DeepSea, PureEnvironment
+
+TUNING, HELD_OUT = range(10, 15), range(200, 210)
+DEPLOYMENTS = 20  # greedy episodes of what was learnt
+UNSOLVED = 10_000
+
+Row = dict[str, Any]
+Grid = dict[str, tuple[float, ...]]
+
+ENVIRONMENTS: dict[str, tuple[PureEnvironment, int]] = {  # with how many episodes
+    "DeepSea 20": (DeepSea(20), 300),
+    "DeepSea 30": (DeepSea(30), 500),
+    "DeepSea 40": (DeepSea(40), 700),
+    "DeepSea 50": (DeepSea(50), 1000),
+    "DeepSea 100": (DeepSea(100), 5000),
+    "DeepSea 20, stochastic": (DeepSea(20, True), 1000),
+    "DeepSea 30, stochastic": (DeepSea(30, True), 1500),
+    "MountainCar": (MountainCar(), 150),
+    "CartPole": (CartPole(), 100),
+    "Acrobot": (Acrobot(), 60),
+    "catch": (Catch(), 500),
+}
+SEAS, CONTROL = ("DeepSea 20", "DeepSea 30", "DeepSea 20, stochastic"), ("MountainCar", "CartPole", "Acrobot")
+
+AGENTS: dict[str, DeepAgent[Any]] = {
+    "DeepKLearning": DeepKLearning(),
+    "BootstrappedDQN": BootstrappedDQN(),
+    "EnsembleKLearning": EnsembleKLearning(),
+    "DQN": DQN(),
+}
+RATES = (5e-4, 1e-3, 2e-3)
+GRIDS: dict[str, Grid] = {  # 24 settings each
+    "DeepKLearning": {"noise": (0.01, 0.02, 0.05, 0.1), "temperature_rate": (0.1, 0.2), "learning_rate": RATES},
+    "BootstrappedDQN": {"prior_scale": (1.0, 3.0, 5.0, 10.0), "polyak": (0.02, 0.05), "learning_rate": RATES},
+    "EnsembleKLearning": {"prior_scale": (1.0, 3.0, 5.0, 10.0), "temperature_rate": (0.1, 0.3), "learning_rate": RATES},
+    "DQN": {
+        "epsilon": (0.01, 0.05), "exploration": (2_000.0, 10_000.0), "polyak": (0.01, 0.05),
+        "learning_rate": (3e-4, 1e-3, 3e-3),
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Study:
+    """An agent, in every setting of a grid, in one environment."""
+
+    part: str
+    agent: str
+    environment: str
+    seeds: tuple[int, ...]
+    grid: Grid = field(default_factory=dict)
+    episodes: int | None = None  # those of the environment
+
+    @property
+    def settings(self) -> list[dict[str, float]]:
+        return [dict(zip(self.grid, values, strict=True)) for values in itertools.product(*self.grid.values())]
+
+    @property
+    def length(self) -> int:
+        return ENVIRONMENTS[self.environment][1] if self.episodes is None else self.episodes
+
+    def made(self) -> DeepAgent[Any]:
+        env = ENVIRONMENTS[self.environment][0]
+        return replace(AGENTS[self.agent], capacity=min(self.length * env.horizon, 100_000))
+
+
+def studies() -> dict[str, list[Study]]:
+    """By the name of their part, the most important first."""
+    held, tuning = tuple(HELD_OUT), tuple(TUNING)
+
+    def out(agent: str, environments: Iterable[str]) -> list[Study]:
+        return [Study("held out", agent, name, held) for name in environments]
+
+    def search(agent: str, environments: Iterable[str]) -> list[Study]:
+        return [Study("search", agent, name, tuning, GRIDS[agent]) for name in environments]
+
+    return {
+        "k": out("DeepKLearning", ("DeepSea 50", *SEAS, *CONTROL, "DeepSea 40", "catch")),
+        "dqn": out("DQN", (*CONTROL, "catch")),
+        "bootstrapped": out("BootstrappedDQN", (*SEAS, "DeepSea 50", *CONTROL)),
+        "ensemble": out("EnsembleKLearning", (*SEAS, *CONTROL)),
+        "search_k": search("DeepKLearning", (*SEAS, *CONTROL)),
+        "search_dqn": search("DQN", CONTROL),
+        "search_bootstrapped": search("BootstrappedDQN", (*SEAS, "MountainCar")),
+        "search_ensemble": search("EnsembleKLearning", (*SEAS, "MountainCar")),
+        "deep": [replace(study, seeds=held[:3]) for study in out("DeepKLearning", ("DeepSea 100",))],
+    }
+
+
+def set_to(agent: DeepAgent[Any], settings: dict[str, Array]) -> DeepAgent[Any]:
+    """The agent with numbers that are known only to the compiled program, where none can be checked."""
+    other = copy.copy(agent)
+    for name, value in settings.items():
+        object.__setattr__(other, name, value)
+    return other
+
+
+def measure(study: Study) -> list[Row]:
+    """One row per setting; all of them and all seeds at once."""
+    env, agent = ENVIRONMENTS[study.environment][0], study.made()
+    settings = study.settings
+    columns = {name: jnp.array([setting[name] for setting in settings]) for name in study.grid}
+
+    def one(setting: dict[str, Array], seed: Array) -> tuple[fused.Trace, Array]:
+        actor = set_to(agent, setting)
+        memory, trace = fused.run(actor, env, study.length, seed)
+        if isinstance(env, DeepSea):  # a world drawn anew is none that was learnt
+            return trace, jnp.zeros(DEPLOYMENTS)
+        keys = jax.random.split(jax.random.key(seed + 1_000_000), DEPLOYMENTS)
+        return trace, jax.vmap(lambda key: fused.greedy_return(actor, memory, env, key))(keys)
+
+    seeds = jnp.array(study.seeds)
+    if study.grid:
+        program = jax.jit(jax.vmap(jax.vmap(one, (None, 0)), (0, None)))
+    else:
+        program = jax.jit(lambda _, seeds: jax.tree.map(lambda x: x[None], jax.vmap(lambda s: one({}, s))(seeds)))
+    begin = time.perf_counter()
+    compiled = program.lower(columns, seeds).compile()
+    ready = time.perf_counter()
+    trace, deployed = jax.tree.map(np.asarray, jax.block_until_ready(compiled(columns, seeds)))
+    seconds = {"compiling": ready - begin, "running": time.perf_counter() - ready}
+    return [
+        row(study, setting, fused.Trace(*(part[i] for part in trace)), deployed[i], seconds)
+        for i, setting in enumerate(settings)
+    ]
+
+
+def row(
+    study: Study, setting: dict[str, float], trace: fused.Trace, deployed: NDArray[Any], seconds: dict[str, float]
+) -> Row:
+    """What is written of one setting, by seed."""
+    about = {
+        "part": study.part, "agent": study.agent, "environment": study.environment, "episodes": study.length,
+        "settings": setting, "seeds": list(study.seeds), "temperature": trace.temperature[:, -1].tolist(),
+        "steps": trace.length.sum(axis=1).tolist(), "seconds": seconds,
+    }  # fmt: skip
+    if study.environment.startswith("DeepSea"):
+        stochastic = "stochastic" in study.environment
+        return {
+            **about, "solved": [solved(good, stochastic) for good in trace.good],
+            "first": [first(good) for good in trace.good], "late": trace.good[:, -50:].mean(axis=1).tolist(),
+        }  # fmt: skip
+    return {
+        **about, "greedy": deployed.mean(axis=1).tolist(), "late": trace.returns[:, -20:].mean(axis=1).tolist(),
+        "mean": trace.returns.mean(axis=1).tolist(),
+    }  # fmt: skip
+
+
+def solved(good: NDArray[Any], stochastic: bool) -> int:
+    """The first episode at which bsuite would call it solved, looking at every one; `UNSOLVED` where none."""
+    t = np.arange(1, good.size + 1)
+    bad = np.cumsum(1.0 - good)
+    yes = (bad < 0.8 * t) & (t >= 100) if stochastic else bad < 0.9 * t
+    return int(yes.argmax()) + 1 if yes.any() else UNSOLVED
+
+
+def first(good: NDArray[Any]) -> int:
+    return int(good.argmax()) + 1 if good.any() else UNSOLVED
+
+
+def score(rows: Iterable[Row]) -> float:
+    """What a search lowers: sizes of each row of a setting about 1, failures about 5."""
+    scales = {"DeepSea 20": 130.0, "DeepSea 30": 250.0, "DeepSea 20, stochastic": 300.0}
+    goals = {"MountainCar": (-95.0, 10.0), "CartPole": (500.0, 250.0), "Acrobot": (-75.0, 20.0), "catch": (1.0, 0.2)}
+    total = 0.0
+    for r in rows:
+        if "solved" in r:
+            total += min(float(np.mean(r["solved"])) / scales[r["environment"]], 5.0)
+        else:
+            goal, width = goals[r["environment"]]
+            total += min(float(np.mean([goal - x for x in r["greedy"]])) / width, 5.0)
+    return total
+
+
+def ranking(rows: list[Row], agent: str) -> list[tuple[float, dict[str, float], list[Row]]]:
+    """Settings of an agent's search, the best first."""
+    by_setting: dict[str, list[Row]] = {}
+    for r in rows:
+        if r["part"] == "search" and r["agent"] == agent:
+            by_setting.setdefault(json.dumps(r["settings"]), []).append(r)
+    ranked = [(score(group), json.loads(name), group) for name, group in by_setting.items()]
+    return sorted(ranked, key=lambda entry: entry[0])
+
+
+def shares(study: Study, processes: int) -> list[Study]:
+    """The study in parts, one for each process."""
+    parts = [study.seeds[i::processes] for i in range(min(processes, len(study.seeds)))]
+    return [replace(study, seeds=seeds) for seeds in parts]
+
+
+def joined(parts: list[list[Row]]) -> list[Row]:
+    """Rows of shares as rows of the study, seeds in order."""
+    whole = []
+    for rows in zip(*parts, strict=True):
+        order = np.argsort(list(itertools.chain.from_iterable(r["seeds"] for r in rows)))
+        one = dict(rows[0])
+        for name, value in rows[0].items():
+            if isinstance(value, list):
+                flat = list(itertools.chain.from_iterable(r[name] for r in rows))
+                one[name] = [flat[i] for i in order]
+        one["seconds"] = {name: max(r["seconds"][name] for r in rows) for name in one["seconds"]}
+        whole.append(one)
+    return whole
+
+
+def on_one_core() -> None:
+    os.environ.update(JAX_PLATFORMS="cpu", XLA_FLAGS="--xla_cpu_multi_thread_eigen=false", OMP_NUM_THREADS="1")
+
+
+def outcomes(chosen: list[Study], processes: int | None, spent: Callable[[], bool]) -> Iterator[list[Row]]:
+    if processes is None:
+        for study in chosen:
+            if not spent():
+                yield measure(study)
+        return
+    on_one_core()  # before the processes begin, which import JAX
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        for study in chosen:
+            if not spent():
+                yield joined(list(pool.map(measure, shares(study, processes))))
+
+
+def small(study: Study) -> Study:
+    """To see that all of it runs: a few episodes of two seeds, two settings."""
+    grid = {name: values[: 2 if i == 0 else 1] for i, (name, values) in enumerate(study.grid.items())}
+    return replace(study, seeds=study.seeds[:2], episodes=3, grid=grid)
+
+
+def spread(values: list[float], digits: int = 0) -> str:
+    low, middle, high = (f"{x:.{digits}f}" for x in (min(values), float(np.median(values)), max(values)))
+    return f"{middle} ({low} to {high})"
+
+
+def table(rows: list[Row]) -> str:
+    """Held-out results and the best settings of every search, as Markdown."""
+    heads = ("environment", "agent", "solved, or greedy return: median (all seeds)", "late", "steps, mean", "seconds")
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    order = list(ENVIRONMENTS)
+    for r in sorted((r for r in rows if r["part"] == "held out"), key=lambda r: order.index(r["environment"])):
+        sea = "solved" in r
+        main = r["solved"] if sea else r["greedy"]
+        failures = sum(x == UNSOLVED for x in main)
+        shown = f"{failures} of {len(main)} unsolved" if failures else spread(main, 0 if sea else 1)
+        cells = (
+            f"{r['environment']}, {r['episodes']:,} episodes", r["agent"], shown,
+            f"{np.mean(r['late']):.{2 if sea else 1}f}", f"{np.mean(r['steps']):,.0f}",
+            f"{r['seconds']['running']:.1f}",
+        )  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    for agent in AGENTS:
+        ranked = ranking(rows, agent)
+        if ranked:
+            lines += ["", f"{agent}, best of {len(ranked)} settings on tuning seeds:", ""]
+            lines += ["| settings | score | by environment |", "|---|---|---|"]
+        for total, settings, group in ranked[:5]:
+            by_name = "; ".join(f"{r['environment']} {spread(r.get('solved') or r['greedy'])}" for r in group)
+            lines.append(f"| {', '.join(f'{k} {v:g}' for k, v in settings.items())} | {total:.2f} | {by_name} |")
+    return "\n".join(lines)
+
+
+def speed(rounds: int = 5) -> str:
+    """CPU time of runs that are alike, by turns; the least counts. `bench.deep_speed` has single steps and updates."""
+    env, episodes = DeepSea(20), 20
+    agents = {name: replace(agent, capacity=1000) for name, agent in AGENTS.items()}
+    programs: dict[str, Callable[[], Any]] = {}
+    for name, agent in agents.items():
+        whole = jax.jit(lambda seed, agent=agent: fused.run(agent, env, episodes, seed)[1].returns)
+        programs[name] = partial(whole.lower(0).compile(), 0)
+    times = least(programs, rounds)
+    updates = AGENTS["DQN"].updates * episodes * env.size
+    lines = ["| agent | CPU µs an update, with all else | times DeepKLearning |", "|---|---|---|"]
+    for name, seconds in times.items():
+        lines.append(f"| {name} | {1e6 * seconds / updates:.0f} | {seconds / times['DeepKLearning']:.1f} |")
+    return "\n".join(lines)
+
+
+def least(programs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+    """The least CPU time of each, by turns."""
+    times = dict.fromkeys(programs, np.inf)
+    for _ in range(rounds):
+        for name, program in programs.items():
+            begin = time.process_time()
+            jax.block_until_ready(program())
+            times[name] = min(times[name], time.process_time() - begin)
+    return times
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parts = studies()
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(parts)} (default: all, in this order)")
+    parser.add_argument("--out", type=Path, default=Path("deep.json"))
+    parser.add_argument("--seconds", type=float, default=np.inf, help="begin no study after so many")
+    parser.add_argument("--processes", type=int, help="share seeds among processes, on the CPU, each on one core")
+    parser.add_argument("--small", action="store_true", help="three episodes of everything, to see that it runs")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="print the tables of a file, measure nothing")
+    parser.add_argument("--speed", action="store_true", help="measure CPU time instead")
+    given = parser.parse_args()
+    if given.table:
+        print(table(json.loads(given.table.read_text())))
+        return
+    if given.speed:
+        print(speed())
+        return
+    unknown = [part for part in given.parts if part not in parts]
+    if unknown:
+        parser.error(f"there is no part {unknown[0]!r}: give some of {', '.join(parts)}")
+    chosen = [study for part in given.parts or parts for study in parts[part]]
+    begin, rows = time.perf_counter(), []
+    for found in outcomes([small(s) if given.small else s for s in chosen], given.processes,
+                          lambda: time.perf_counter() - begin > given.seconds):  # fmt: skip
+        rows += found
+        given.out.write_text(json.dumps(rows))
+        r = found[0]
+        print(
+            f"{time.perf_counter() - begin:6.1f} s  {r['part']}, {r['agent']}, {r['environment']}: "
+            f"{len(found)} settings, {r['seconds']['compiling']:.1f} s compiling, "
+            f"{r['seconds']['running']:.1f} s running",
+            flush=True,
+        )
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    main()

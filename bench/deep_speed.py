@@ -1,0 +1,95 @@
+"""Speed of deep K-learning: a step that acts, and an update of the network against JAX's bare gradient step.
+
+    JAX_PLATFORMS=cpu python -m bench.deep_speed [--rounds 7]
+
+Least CPU time of several rounds. The bare step has its batch and its targets given: forward, backward, Adam, in the
+same loop; to an update also belong drawing the batch, tiles, bonus, targets and Polyak's average.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from gymnasium import spaces
+
+from klearning.deep import DQN, DeepKLearning, network
+from klearning.deep.learner import DeepLearner
+
+UPDATES = 500
+BOX = spaces.Box(-1.0, 1.0, (4,))
+
+
+def least(work: Callable[[], Any], rounds: int, count: int) -> float:
+    """Microseconds each."""
+    work()
+    times = []
+    for _ in range(rounds):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return 1e6 * min(times) / count
+
+
+def acting(rounds: int) -> float:
+    learner = DeepLearner(DeepKLearning(), BOX, spaces.Discrete(2), 1000)
+    x = np.full(4, 0.3, np.float32)
+
+    def episode() -> None:
+        for _ in range(500):
+            learner.act(x)
+            learner.observe(0.0, x)
+        learner.abandon_episode()
+
+    return least(episode, rounds, 500)
+
+
+def updating(agent: Any, rounds: int) -> tuple[float, float]:
+    like = jnp.zeros(4)
+    memory = agent.begin(jax.random.key(0), like, 4, 2)
+    ring = memory.ring._replace(x=jax.random.normal(jax.random.key(1), memory.ring.x.shape))
+    memory = memory._replace(ring=ring, seen=jnp.asarray(agent.capacity, jnp.int32))
+    improve = jax.jit(agent.improve)
+    adam = optax.adam(agent.learning_rate)
+    x, action = ring.x[: agent.batch], ring.action[: agent.batch]
+
+    def loss(params: Any, y: Any) -> Any:
+        return 0.5 * jnp.mean((jnp.take_along_axis(network.values(params, x), action[:, None], axis=-1)[:, 0] - y) ** 2)
+
+    def steps(params: Any, optimiser: Any) -> Any:
+        def step(i: Any, moving: Any) -> Any:
+            params, optimiser = moving
+            _, gradient = jax.value_and_grad(loss)(params, 0.001 * i * jnp.ones(agent.batch))
+            change, optimiser = adam.update(gradient, optimiser)
+            return optax.apply_updates(params, change), optimiser
+
+        return jax.lax.fori_loop(0, UPDATES, step, (params, optimiser))
+
+    bare, key = jax.jit(steps), jax.random.key(2)
+    ours = least(lambda: jax.block_until_ready(improve(memory, UPDATES // agent.updates, key)), rounds, UPDATES)
+    theirs = least(lambda: jax.block_until_ready(bare(memory.params, memory.optimiser)), rounds, UPDATES)
+    return ours, theirs
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    rounds = parser.parse_args().rounds
+    ours, theirs = updating(DeepKLearning(), rounds)
+    dqn, _ = updating(DQN(), rounds)
+    print("| what | µs of CPU |")
+    print("|---|---|")
+    print(f"| act and observe, a step of four numbers | {acting(rounds):.0f} |")
+    print(f"| an update, batch 128 | {ours:.0f} |")
+    print(f"| DQN's update in the same loop | {dqn:.0f} |")
+    print(f"| JAX's bare gradient step | {theirs:.0f} |")
+    print(f"| an update in units of DQN's | {ours / dqn:.2f} |")
+    print(f"| ... and of the bare step | {ours / theirs:.2f} |")
+
+
+if __name__ == "__main__":
+    main()

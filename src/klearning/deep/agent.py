@@ -1,0 +1,142 @@
+"""What deep agents have in common: one loop over episodes, a ring of steps, networks that are moved by Adam.
+
+    act by the policy of what is known, to the episode's end
+    write its steps to the ring; for each of them, `updates` times: draw a batch, a step of Adam on (W(s,a) − y)²,
+    the target network a share of the way
+    learn what else there is to learn from the episode
+
+Nothing is learnt before an episode is over: it is learnt from whole, or not at all. All of it is pure functions of
+arrays: the same ones step by step in somebody's environment (`learner.py`) and fused into one scan (`fused.py`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Generic, TypeVar
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array
+
+from klearning.arrays import checks
+from klearning.deep import replay
+from klearning.deep.features import features_name
+from klearning.deep.replay import Steps
+
+Memory = TypeVar("Memory")
+
+
+@dataclass(frozen=True)
+class DeepAgent(Generic[Memory]):
+    """Settings of the networks and of how they learn."""
+
+    hidden: tuple[int, ...] = (50, 50)
+    learning_rate: float = 1e-3
+    batch: int = 128
+    updates: int = 2  # per step of the environment
+    polyak: float = 0.05  # how far the target network follows, per update
+    discount: float = 0.99
+    capacity: int = 100_000  # steps that are remembered
+    features: str | Callable[[Any], Any] | None = None  # of observations; by default those of their space
+
+    diagnostics: ClassVar[tuple[str, ...]] = ("loss",)
+    takes_prior: ClassVar[bool] = False
+    at_most_one: ClassVar[tuple[str, ...]] = ("learning_rate", "polyak", "discount", "epsilon")
+    may_be_zero: ClassVar[tuple[str, ...]] = ("discount", "epsilon", "exploration", "prior_scale", "temperature_rate")
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            name, value = field.name, getattr(self, field.name)
+            zero = name in self.may_be_zero
+            if name == "hidden":
+                widths = value if isinstance(value, list | tuple) else [value]
+                value = tuple(checks.whole(f"hidden[{i}]", width) for i, width in enumerate(widths))
+            elif name == "features":
+                value = features_name(value)
+            elif field.type is int:
+                value = checks.whole(name, value, 0 if zero else 1)
+            elif field.type is float:
+                value = checks.number(name, value, 0.0, 1.0 if name in self.at_most_one else jnp.inf, above=not zero)
+            object.__setattr__(self, name, value)
+
+    def begin(self, key: Array, like: Array, points: int, actions: int) -> Memory:
+        """What is known at first. ``like`` are some features; whole numbers are below ``points``."""
+        raise NotImplementedError
+
+    def start(self, memory: Memory, key: Array) -> Memory:
+        """An episode begins."""
+        return memory
+
+    def policy(self, memory: Memory, x: Array) -> tuple[Array, Array]:
+        """Scores whose softmax acts, and c, half the variance of what is not known of each action."""
+        raise NotImplementedError
+
+    def greedy(self, memory: Memory, x: Array) -> Array:
+        """Values whose largest is the action in deployment."""
+        raise NotImplementedError
+
+    def loss(self, params: Any, memory: Memory, steps: Steps) -> Array:
+        """Mean over a batch, to be lowered in ``params``."""
+        raise NotImplementedError
+
+    def noticed(self, memory: Memory, block: Steps, weight: Array) -> Memory:
+        """Steps are new: what is to be counted."""
+        return memory
+
+    def concluded(self, memory: Memory, numbers: Array) -> Memory:
+        """An episode is over: what is to be learnt from the sums over it."""
+        return memory
+
+    def acting(self, memory: Any) -> Any:
+        """What of the memory acting needs, and no more: every array costs a microsecond at every step."""
+        return memory._replace(ring=None, optimiser=None, loss=None, largest=None)
+
+    def describe(self, memory: Any, numbers: Any) -> dict[str, float]:
+        """Diagnostics of an episode, from the sums over its steps."""
+        return {"loss": float(memory.loss)}
+
+    def actor(
+        self, observation_space: Any, action_space: Any, horizon: int, *, prior: Any = None, seed: int = 0
+    ) -> Any:
+        """The learner that `kl.learn` lets act."""
+        from klearning.deep.learner import DeepLearner
+
+        if prior is not None:
+            raise ValueError(f"prior={prior!r}: networks have none; give {type(self).__name__} its own settings")
+        return DeepLearner(self, observation_space, action_space, horizon, seed=seed)
+
+    def chances(self, memory: Memory, x: Array, allowed: Array) -> tuple[Array, Array]:
+        """log π(·|x) among what is allowed; and of this step what is summed over an episode: entropy, and Σ π c."""
+        scores, c = self.policy(memory, x)
+        log_pi = jax.nn.log_softmax(jnp.where(allowed > 0, scores, -jnp.inf))
+        pi = jnp.exp(log_pi)
+        return log_pi, jnp.stack([-jnp.sum(jnp.where(pi > 0.0, pi * log_pi, 0.0)), jnp.sum(pi * c)])
+
+    def act(self, memory: Memory, x: Array, allowed: Array, key: Array) -> tuple[Array, Array]:
+        """An action of the policy, and its numbers."""
+        log_pi, numbers = self.chances(memory, x, allowed)
+        return jax.random.categorical(key, log_pi), numbers
+
+    def insert(self, memory: Any, block: Steps, count: Array) -> Any:
+        """The first ``count`` steps of a block are remembered."""
+        weight = (jnp.arange(block.reward.shape[0]) < count).astype(jnp.float32)
+        ring = replay.written(memory.ring, block, memory.seen, count)
+        return self.noticed(memory._replace(ring=ring, seen=memory.seen + count), block, weight)
+
+    def improve(self, memory: Any, steps: Array, key: Array) -> Any:
+        """So many steps were seen: `updates` for each."""
+        adam = optax.adam(self.learning_rate)
+
+        def update(i: Array, moving: Any) -> Any:
+            params, target, optimiser, mean_loss = moving
+            batch = replay.sampled(memory.ring, memory.seen, jax.random.fold_in(key, i), self.batch)
+            loss, gradient = jax.value_and_grad(self.loss)(params, memory._replace(target=target), batch)
+            change, optimiser = adam.update(gradient, optimiser)
+            params = optax.apply_updates(params, change)
+            target = jax.tree.map(lambda old, new: old + self.polyak * (new - old), target, params)
+            return params, target, optimiser, mean_loss + 0.01 * (loss - mean_loss)
+
+        # the rest stays as it is while networks move: only they are carried
+        moving = memory.params, memory.target, memory.optimiser, memory.loss
+        params, target, optimiser, loss = jax.lax.fori_loop(0, self.updates * steps, update, moving)
+        return memory._replace(params=params, target=target, optimiser=optimiser, loss=loss)

@@ -1,0 +1,63 @@
+"""DQN (Mnih et al., 2015): Q-values by one network, exploration by ε.
+
+act: argmax_a Q_θ(s,a), or with probability ε any action; ε falls from 1 to its last value over the first steps
+Q_θ(s,a) → r + γ max_a' Q⁻(s',a')
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array
+
+from klearning.deep import network, replay
+from klearning.deep.agent import DeepAgent
+from klearning.deep.replay import Steps
+
+
+class Memory(NamedTuple):
+    """All that is known, a pytree of arrays."""
+
+    params: Any
+    target: Any
+    optimiser: Any
+    loss: Array
+    largest: Array  # |reward| so far, or 1
+    ring: Steps
+    seen: Array  # steps
+
+
+@dataclass(frozen=True)
+class DQN(DeepAgent[Memory]):
+    """Q-values by a network, ε-greedy."""
+
+    learning_rate: float = 3e-3  # this and the next two fitted to control: docs/evidence/deep.md
+    epsilon: float = 0.05  # at last
+    exploration: int = 2_000  # steps until then
+
+    def begin(self, key: Array, like: Array, points: int, actions: int) -> Memory:
+        params = network.initial(key, (points, *self.hidden, actions))
+        ring = replay.empty(self.capacity, like, actions)
+        optimiser = optax.adam(self.learning_rate).init(params)
+        target = jax.tree.map(jnp.copy, params)
+        return Memory(params, target, optimiser, jnp.zeros(()), jnp.ones(()), ring, jnp.zeros((), jnp.int32))
+
+    def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
+        Q = network.values(m.params, x)
+        epsilon = jnp.maximum(1.0 - (1.0 - self.epsilon) * m.seen / self.exploration, self.epsilon)
+        best = jax.nn.one_hot(jnp.argmax(Q), Q.shape[-1])
+        return jnp.log(epsilon / Q.shape[-1] + (1.0 - epsilon) * best), jnp.zeros_like(Q)
+
+    def greedy(self, m: Memory, x: Array) -> Array:
+        return network.values(m.target, x)
+
+    def loss(self, params: Any, m: Memory, steps: Steps) -> Array:
+        V = jnp.max(jnp.where(steps.allowed > 0, network.values(m.target, steps.after), -jnp.inf), axis=-1)
+        y = steps.reward / m.largest + self.discount * (1.0 - steps.terminal) * V
+        Q = jnp.take_along_axis(network.values(params, steps.x), steps.action[:, None], axis=-1)[:, 0]
+        return 0.5 * jnp.mean((Q - jax.lax.stop_gradient(y)) ** 2)
+
+    def noticed(self, m: Memory, block: Steps, weight: Array) -> Memory:
+        return m._replace(largest=jnp.maximum(m.largest, jnp.max(weight * jnp.abs(block.reward))))

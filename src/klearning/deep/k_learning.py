@@ -1,0 +1,120 @@
+"""Deep K-learning: K-values by one network, the bonus outside it.
+
+    K(s,a) = W_θ(s,a) + c(s,a)/τ,   c(s,a) = ½σ²/(n + σ²/sd²)  by counts n of tiles around s
+    act: a ∼ exp(K(s,a)/τ);   deploy: argmax W_θ
+    W_θ(s,a) → r + γ τ log Σ_a' exp(K⁻(s',a')/τ),   K⁻ by the target network and the counts of now
+    after an episode, with H = Σ entropy and C = Σ c over its steps:  log τ ← log τ − η (τH − C/τ)/(τH + C/τ)
+
+The last line is −η·tanh(log τ − log √(C/H)), whose rest is at τ = √(C/H): where τH = C/τ, as in the exact solver.
+A heuristic, exact in its limits: nothing is proved for networks.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array
+
+from klearning.deep import counts, network, replay
+from klearning.deep.agent import DeepAgent
+from klearning.deep.counts import Counts, Tiles
+from klearning.deep.replay import Steps
+
+
+class Memory(NamedTuple):
+    """All that is known, a pytree of arrays."""
+
+    params: Any
+    target: Any
+    optimiser: Any
+    loss: Array
+    tiles: Tiles
+    counts: Counts
+    log_tau: Array
+    largest: Array  # |reward| so far, or 1
+    ring: Steps
+    seen: Array  # steps
+
+
+@dataclass(frozen=True)
+class DeepKLearning(DeepAgent[Memory]):
+    """K-values by a network, uncertainty by counts of tiles."""
+
+    sd: float = 1.0  # of mean rewards, before anything was seen
+    noise: float = 0.02  # of rewards, where they were seen seldom
+    noise_strength: float = 1.0  # ... how often is seldom
+    temperature: float = 0.3  # at first
+    temperature_rate: float = 0.1  # η
+    tilings: int = 16
+    bins: int = 10  # per bounded feature
+    places: int = 2**14  # per tiling
+
+    diagnostics: ClassVar[tuple[str, ...]] = ("temperature", "entropy", "c", "loss")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.places & (self.places - 1):
+            raise ValueError(f"places={self.places} is no power of two: give {1 << self.places.bit_length()}")
+
+    def begin(self, key: Array, like: Array, points: int, actions: int) -> Memory:
+        for_network, for_tiles = jax.random.split(key)
+        whole = jnp.issubdtype(like.dtype, jnp.integer)
+        params = network.initial(for_network, (points, *self.hidden, actions))
+        tiles = counts.new_tiles(for_tiles, 0 if whole else like.shape[-1], self.tilings, self.bins / 12**0.5)
+        known = counts.new_counts(points if whole else self.tilings * self.places, actions, self.sd)
+        optimiser = optax.adam(self.learning_rate).init(params)
+        zero, one = jnp.zeros(()), jnp.ones(())
+        ring = replay.empty(self.capacity, like, actions)
+        target = jax.tree.map(jnp.copy, params)
+        return Memory(
+            params, target, optimiser, zero, tiles, known, jnp.log(self.temperature * one), one, ring,
+            jnp.zeros((), jnp.int32),
+        )  # fmt: skip
+
+    def c(self, m: Memory, x: Array) -> Array:
+        """c(x, ·), the mean over tilings."""
+        return jnp.mean(m.counts.c[counts.places(m.tiles, m.counts, x)], axis=-2)
+
+    def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
+        tau, c = jnp.exp(m.log_tau), self.c(m, x)
+        return (network.values(m.params, x) + c / tau) / tau, c
+
+    def describe(self, memory: Any, numbers: Any) -> dict[str, float]:
+        H, C = (0.0, 0.0) if numbers is None else numbers.tolist()
+        tau = float(jnp.exp(memory.log_tau))
+        return {"temperature": tau, "entropy": H, "c": C, "loss": float(memory.loss)}
+
+    def acting(self, memory: Any) -> Any:
+        known = memory.counts._replace(visits=None, sums=None, squares=None)
+        return super().acting(memory)._replace(counts=known)
+
+    def greedy(self, m: Memory, x: Array) -> Array:
+        return network.values(m.target, x)
+
+    def loss(self, params: Any, m: Memory, steps: Steps) -> Array:
+        tau = jnp.exp(m.log_tau)
+        K = network.values(m.target, steps.after) + self.c(m, steps.after) / tau
+        V = tau * jax.nn.logsumexp(jnp.where(steps.allowed > 0, K / tau, -jnp.inf), axis=-1)
+        y = steps.reward / m.largest + self.discount * (1.0 - steps.terminal) * V
+        W = jnp.take_along_axis(network.values(params, steps.x), steps.action[:, None], axis=-1)[:, 0]
+        return 0.5 * jnp.mean((W - jax.lax.stop_gradient(y)) ** 2)
+
+    def noticed(self, m: Memory, block: Steps, weight: Array) -> Memory:
+        largest = jnp.maximum(m.largest, jnp.max(weight * jnp.abs(block.reward)))
+        at = counts.places(m.tiles, m.counts, block.x)
+        known = counts.counted(m.counts, at, block.action, block.reward, weight)
+
+        def c(n: Array, sums: Array, squares: Array) -> Array:
+            return counts.half_variance(
+                n, sums / largest, squares / largest**2, self.sd, self.noise, self.noise_strength
+            )
+
+        known = counts.valued(known, at, block.action, c, everywhere=largest > m.largest)  # another scale
+        return m._replace(counts=known, largest=largest)
+
+    def concluded(self, m: Memory, numbers: Array) -> Memory:
+        tau = jnp.exp(m.log_tau)
+        entropy, bonus = tau * numbers[0], numbers[1] / tau
+        return m._replace(log_tau=m.log_tau - self.temperature_rate * (entropy - bonus) / (entropy + bonus + 1e-30))

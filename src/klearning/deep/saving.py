@@ -1,0 +1,212 @@
+"""A deep learner as settings and arrays, and back: what its file holds, and whether that can be so.
+
+Of the ring only what was written is kept. Random streams are made of the seed and an episode's number, so that the
+number is enough; only the stream of `predict` has a state of its own.
+"""
+
+import inspect
+from collections.abc import Iterator
+from functools import partial
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from klearning import deep
+from klearning.arrays import checks
+from klearning.arrays.tree_checks import refuse
+from klearning.arrays.types import Arrays
+from klearning.deep.features import FEATURES
+from klearning.deep.learner import NUMBERS, DeepLearner
+from klearning.registry import RESERVED
+from klearning.storage.codec import NotRegistered, build_space, plain, space_data
+from klearning.storage.learner_file import write_archive
+from klearning.trials.streams import set_state
+
+FORM = 1  # of what is kept
+ROOT = "memory"
+RING = f"{ROOT}.ring."
+WHERE = ("episode", "steps", "step", "number", "over", "terminal", "waiting")
+MOST = 2**31 - 1  # steps: the ring counts in 32 bits
+
+
+def save(learner: DeepLearner, path: str | Path) -> None:
+    """Write everything to one file."""
+    write_archive(Path(path), settings_of(learner), arrays_of(learner))
+
+
+def settings_of(learner: DeepLearner) -> dict[str, Any]:
+    """What a learner is made with, and where it stands."""
+    return {
+        "kind": deep.KIND,
+        "form": FORM,
+        "agent": agent_data(learner.agent),
+        "observation_space": space_data(learner.observation_space),
+        "action_space": space_data(learner.action_space),
+        "horizon": learner.horizon,
+        "seed": learner.seed,
+        **{name: getattr(learner, name, getattr(learner, f"_{name}", None)) for name in WHERE},
+        "predictions": learner._predictions.bit_generator.state,
+    }
+
+
+def agent_data(agent: Any) -> dict[str, Any]:
+    """Name and parameters; of features of one's own their code, too."""
+    name = type(agent).__name__
+    if name not in deep.AGENTS or getattr(deep, name) is not type(agent):
+        raise ValueError(f"agent={agent!r} is none of klearning.deep: it cannot be saved")
+    parameters = {key: plain(key, getattr(agent, key)) for key in inspect.signature(type(agent)).parameters}
+    return {"name": name, **parameters, **({} if agent.features is None else FEATURES.origin(agent.features))}
+
+
+def arrays_of(learner: DeepLearner) -> Arrays:
+    """The agent's memory, and the episode under way."""
+    kept = min(learner.steps, learner.agent.capacity)
+    memory = {name: np.asarray(leaf) for name, leaf in leaves(learner.memory)}
+    like = learner.features.like
+    return {
+        **{name: leaf[:kept] if name.startswith(RING) else leaf for name, leaf in memory.items()},
+        "returns": np.array(learner.returns, np.float64),
+        "x": np.array(learner._x, like.dtype).reshape(len(learner._x), *like.shape),
+        "chosen": np.array(learner._chosen, np.int32),
+        "rewards": np.array(learner._rewards, np.float64),
+        "masks": np.array(learner._masks, np.float32).reshape(len(learner._masks), learner.actions.count),
+        "sums": learner.sums,
+    }
+
+
+def leaves(memory: Any) -> Iterator[tuple[str, Any]]:
+    """Every array of a memory by its name."""
+    for path, leaf in jax.tree_util.tree_flatten_with_path(memory)[0]:
+        yield f"{ROOT}.{jax.tree_util.keystr(path, simple=True, separator='.')}", leaf
+
+
+def build_learner(settings: dict[str, Any], arrays: Arrays) -> DeepLearner:
+    """The learner that these are of; ValueError where there can be none."""
+    if checks.whole("form", settings["form"]) > FORM:
+        raise ValueError(f"form={settings['form']} is of a later version: upgrade klearning")
+    agent = build_agent(settings["agent"])
+    spaces = build_space(settings["observation_space"]), build_space(settings["action_space"])
+    learner = DeepLearner(agent, *spaces, settings["horizon"], seed=settings["seed"], blank=True)
+    steps = checks.whole("steps", settings["steps"], 0)
+    if steps > MOST:
+        raise ValueError(f"steps={steps} is more than {MOST}")
+    check_memory(learner, arrays, steps)
+    check_episode(learner, settings, arrays)
+    restore(learner, settings, arrays)
+    return learner
+
+
+def build_agent(data: dict[str, Any]) -> Any:
+    """The inverse of `agent_data`."""
+    maker = getattr(deep, checks.choice("agent", data["name"], deep.AGENTS))
+    name, code = data["features"], data.get("code")
+    if name is not None and (name not in FEATURES or FEATURES.origin(name)["code"] != code):
+        here = "are not registered" if name not in FEATURES else f"are of other code here, which was {code}"
+        raise NotRegistered(
+            f"features={name!r} {here}: import {data.get('module')}, where they were defined, and let it call "
+            f"klearning.deep.register_features({name})"
+        )
+    return maker(**{key: value for key, value in data.items() if key not in RESERVED})
+
+
+def restore(learner: DeepLearner, settings: dict[str, Any], arrays: Arrays) -> None:
+    """What these hold beyond what a learner is made with; they were checked."""
+    shapes = memory_shapes(learner)
+    parts = []
+    for name, shape in leaves(shapes):
+        array = jnp.asarray(arrays[name])
+        if name.startswith(RING):  # with room for what is to come, as it was when it was new
+            room = jnp.ones if name.endswith(".allowed") else jnp.zeros
+            array = jnp.concatenate([array, room((shape.shape[0] - len(array), *shape.shape[1:]), shape.dtype)])
+        parts.append(array)
+    learner.memory = jax.tree.unflatten(jax.tree.structure(shapes), parts)
+    learner.episode, learner.steps, step = settings["episode"], settings["steps"], settings["step"]
+    learner.returns, learner.sums = arrays["returns"].tolist(), arrays["sums"]
+    set_state(learner._predictions, settings["predictions"])
+    if step > 0 or settings["waiting"]:
+        learner._begin(settings["number"])
+        learner._uniforms.bit_generator.advance(len(arrays["chosen"]))
+    learner.step, learner.over, learner._waiting = step, settings["over"], settings["waiting"]
+    learner._terminal = settings["terminal"]
+    learner._x, learner._masks = list(arrays["x"]), list(arrays["masks"])
+    learner._chosen, learner._rewards = arrays["chosen"].tolist(), arrays["rewards"].tolist()
+
+
+def memory_shapes(learner: DeepLearner) -> Any:
+    """The memory at first without its numbers: nothing is computed, nor is there room for it."""
+    like, points, actions = learner.sizes
+    begin = partial(learner.agent.begin, like=like, points=points, actions=actions)
+    return jax.eval_shape(begin, jax.random.key(0))
+
+
+def check_memory(learner: DeepLearner, arrays: Arrays, steps: int) -> None:
+    """Shapes, types, and numbers that can be."""
+    kept = min(steps, learner.agent.capacity)
+    for name, like in leaves(memory_shapes(learner)):
+        shape = (kept, *like.shape[1:]) if name.startswith(RING) else like.shape
+        check_form(name, arrays[name], like.dtype, shape)
+        low, high = limits(name, learner)
+        x = arrays[name]
+        wrong = (x < low) | (x > high)
+        if x.dtype.kind == "f":
+            wrong |= ~np.isfinite(x)
+        refuse(name, f"is not from {low} to {high}", np.asarray(wrong, np.bool_), x)
+    if arrays[f"{ROOT}.seen"] != steps:
+        raise ValueError(f"{ROOT}.seen={arrays[f'{ROOT}.seen']} is not steps={steps}")
+    for name in (f"{RING}terminal", f"{RING}allowed", "masks"):
+        refuse(name, "is neither 0 nor 1", ~np.isin(arrays[name], (0.0, 1.0)), arrays[name])
+    for name in (f"{RING}allowed", "masks"):
+        if not arrays[name].any(axis=-1).all():
+            raise ValueError(f"{name} has a mask that allows nothing")
+
+
+def limits(name: str, learner: DeepLearner) -> tuple[float, float]:
+    """Between which every number of an array is, by the array's name."""
+    agent, last = learner.agent, name.rpartition(".")[2]
+    whole = learner.features.whole and last in ("x", "after")
+    highest = {
+        "action": learner.actions.count - 1, "member": getattr(agent, "members", 1) - 1, "shift": 1, "log_tau": 50,
+        "seen": MOST, "count": MOST, "factor": 2**32 - 1, "c": 1.01 * 0.5 * getattr(agent, "sd", 1.0) ** 2,
+        "x": learner.features.size - 1 if whole else inf, "after": learner.features.size - 1 if whole else inf,
+    }  # fmt: skip
+    lowest = {"log_tau": -50, "largest": 1, "x": 0 if whole else -inf, "after": 0 if whole else -inf}
+    not_negative = (*highest, "visits", "squares", "loss", "per_unit", "terminal", "allowed")
+    signed = not ({last} & set(not_negative) or ".nu." in name)
+    return lowest.get(last, -inf if signed else 0), highest.get(last, inf)
+
+
+def check_episode(learner: DeepLearner, settings: dict[str, Any], arrays: Arrays) -> None:
+    """The episodes so far, and the one under way."""
+    H, like = learner.horizon, learner.features.like
+    step, episode = checks.whole("step", settings["step"], 0), checks.whole("episode", settings["episode"], 0)
+    checks.whole("number", settings["number"], 0)
+    over, waiting, terminal = settings["over"], settings["waiting"], settings["terminal"]
+    flags = all(isinstance(flag, bool) for flag in (over, waiting, terminal))
+    if not flags or step > H or (waiting and over) or (terminal and not over) or (over and not step):
+        raise ValueError(f"step={step}, over={over!r}, waiting={waiting!r} is no moment of an episode of {H} steps")
+    if step == H and not over:
+        raise ValueError(f"over={over} at step {step} of {H}")
+    acted = step + waiting
+    seen = step + 1 if acted else 0
+    for name, dtype, shape in (
+        ("returns", np.float64, (episode,)), ("rewards", np.float64, (step,)), ("chosen", np.int32, (acted,)),
+        ("masks", np.float32, (acted, learner.actions.count)), ("x", like.dtype, (seen, *like.shape)),
+        ("sums", np.float64, (NUMBERS,)),
+    ):  # fmt: skip
+        check_form(name, arrays[name], dtype, shape)
+        if arrays[name].dtype.kind == "f":
+            refuse(name, "is not finite", ~np.isfinite(arrays[name]), arrays[name])
+    for name, most in (("chosen", learner.actions.count - 1), ("x", learner.features.size - 1)):
+        x = arrays[name]
+        if x.dtype.kind == "i":
+            refuse(name, f"is not from 0 to {most}", (x < 0) | (x > most), x)
+    refuse("sums", "is negative", arrays["sums"] < 0.0, arrays["sums"])
+
+
+def check_form(name: str, x: Any, dtype: Any, shape: tuple[int, ...]) -> None:
+    if x.dtype != dtype or x.shape != shape:
+        raise ValueError(f"{name} is {x.dtype} {x.shape}, not {np.dtype(dtype)} {shape}")
