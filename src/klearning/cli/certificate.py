@@ -35,12 +35,13 @@ def certificate_of(learner: Any) -> "Certificate | None":
 def certificate_line(told: "Certificate | None") -> str:
     if told is None:
         return ""
-    about = f"about {told.regret:.3g} ± {told.error:.2g} by {told.draws} draws from what it believes"
+    regret, source = f"about {told.regret:.3g} ± {told.error:.2g}", f"by {told.draws} draws from what it believes"
     if isnan(told.bound):
-        return f"a greedy episode costs more than the best {about}; kl.certify looks for a proof, which takes long here"
+        proof = "kl.certify looks for a proof, which takes long here"
+        return f"a greedy episode costs {regret} more than the best, {source}; {proof}"
     if told.bound < inf:
-        return f"a greedy episode costs at most {told.bound:.3g} more than the best, by proof, and {about}"
-    return f"of what a greedy episode costs more than the best nothing is proved for this prior; it is {about}"
+        return f"a greedy episode costs at most {told.bound:.3g} more than the best, by proof, and {regret} {source}"
+    return f"a greedy episode costs {regret} more than the best, {source}; nothing is proved for this prior"
 
 
 def certificate_data(told: "Certificate | None") -> dict[str, float | int | None] | None:
