@@ -134,7 +134,7 @@ def test_the_live_view_on_a_terminal():
     written, code = on_terminal(["learn", "FrozenLake-v1", "-n", "20"])
     assert code == 0
     assert "mean of 20" in written
-    *_, returns, worth = written.rstrip().splitlines()
+    *_, returns, worth, _ = written.rstrip().splitlines()
     assert returns.rstrip().endswith("over the last 20")
     assert "not proved" in worth
 

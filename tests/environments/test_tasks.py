@@ -206,7 +206,8 @@ def test_a_continuing_task_is_never_reset_and_learnt(agent):
     learner = kl.learn(agent, env, episodes=20, discount=0.9, continuing=True)
     assert env.resets == 1
     assert learner.horizon == effective_horizon(0.9) == 44
-    assert [learner.predict(place, step=10_000) for place in range(5)] == [0, 0, 1, 1, 1]  # to and fro between 4 and 0
+    # to and fro between 4 and 0; place 2, which is as far from both, is hardly visited
+    assert [learner.predict(place, step=10_000) for place in (0, 1, 3, 4)] == [0, 0, 1, 1]
     model = learner.belief.posterior().model
     V = np.zeros(44 * 7)
     hard_sweep(model, model.reward, np.zeros((2, V.size)), V)

@@ -47,6 +47,7 @@ EVERY_AGENT = [
 SWIM = {"name": "river_swim", "states": 3, "horizon": 4}
 COINS = {"name": "random_mdp", "states": [2, 3, 2], "actions": 2, "seed": 2}
 BETA = kl.Prior(kl.Beta(), kl.Dirichlet(1.0))
+ARMS = {"name": "bandit", "means": [0.1, 0.5, 0.3]}
 SNAPSHOTS = (1, 2, 9, 20)
 
 
@@ -64,6 +65,8 @@ def sea(seed=0, agent=None, depth=4, episodes=40, **rest):
 
 def specs_of(agent):
     """Three small runs: noisy moves, coins for rewards, and a goal at which the run stops."""
+    if agent.longest_horizon == 1:
+        return [make_spec(ARMS, agent, episodes=30, snapshots=SNAPSHOTS)]
     return [
         make_spec(SWIM, agent, episodes=30, snapshots=SNAPSHOTS),
         make_spec(COINS, agent, BETA, episodes=30, seed=1, evaluate_every=3),

@@ -350,20 +350,21 @@ def show_several(environment: str, learners: Sequence[Any], files: Files, as_jso
 
 
 def bound_line(learner: Any) -> str:
-    """What the agent's own bound is worth; empty where it states none, or not by a bonus of ours."""
-    from klearning.optimism.bonuses import BONUSES
+    """What the agent's own bound is worth; empty where it states none, or is no K-learning."""
+    from klearning.agents.k_learning import KLearning
     from klearning.optimism.program import program
 
-    bound, bonus = learner.diagnostics.get("bound"), getattr(learner.agent, "bonus", None)
-    if bound is None or bonus not in BONUSES:
+    bound, agent = learner.diagnostics.get("bound"), learner.agent
+    if bound is None or not isinstance(agent, KLearning):
         return ""
     stated = f"it states that no policy returns more than {bound:.4g} on average"
-    if learner.prior.stationary:
-        return f"{stated}; not proved, because with a stationary prior no bonus is (docs/reference/theory.md)"
-    if getattr(learner.agent, "optimism", 1.0) != 1.0:
+    if agent.optimism != 1.0:
         return f"{stated}; not proved, because it uses a share of its bonus (docs/evidence/calibrated.md)"
-    proved = program(learner.belief, bonus).proved
-    return f"{stated}; {'by proof, of the states met so far' if proved else 'not proved for this prior and bonus'}"
+    if program(learner.belief, agent.bonus).proved:
+        return f"{stated}; by proof, of the states met so far"
+    if learner.prior.stationary and agent.bonus != "visits":
+        return f"{stated}; not proved: with a stationary prior only -a bonus=visits is (docs/evidence/visits.md)"
+    return f"{stated}; not proved for this prior and bonus"
 
 
 def suggested(env: Any, seed: int, horizon: int | None) -> Prior:
