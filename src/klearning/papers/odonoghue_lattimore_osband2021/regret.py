@@ -34,6 +34,12 @@ PLAYERS: dict[str, Player] = {
     K_LEARNING: KLearning(), OPTIMISTIC: UCB(), THOMPSON: Thompson(), ADVERSARIAL: EXP3(),
 }  # fmt: skip
 WORST = "best_response"
+WORDS = {
+    WORST: "against a best response",
+    "equilibrium": "against the equilibrium",
+    "exp3": "against EXP3",
+    "self_play": "in self-play",
+}
 ROCK, THREAT, RANDOM = "rock-paper-scissors", "idle threat", "random games"
 GAMES: dict[str, Callable[[int], Game]] = {  # by seed
     ROCK: lambda seed: rock_paper_scissors(),
@@ -97,7 +103,7 @@ class Regret(Figure[Results]):
         return replace(self, seeds=20, rounds=500)
 
     def wholes(self) -> dict[tuple[str, str, str], Contest]:
-        points = geometric_points(self.rounds)
+        points = geometric_points(self.rounds, 20)
         return {
             (game, opponent, agent): Contest(game, opponent, agent, self.seeds, points)
             for game in GAMES
@@ -144,10 +150,11 @@ def draw(results: Results, command: str) -> Any:
                 axes.plot(t, mean, label=agent, linewidth=1.3, markersize=3.5, markevery=(2 * i, 8), **style)
                 axes.fill_between(t, mean - 1.96 * error, mean + 1.96 * error, color=style["color"], alpha=0.15, lw=0)
             axes.axhline(0.0, color="black", linewidth=0.5)
-            axes.set_xlim(0, t[-1])
+            low, high = axes.get_ylim()
+            axes.set(xlim=(0, t[-1]), ylim=(min(low, -1.0), max(high, 1.0)))  # rounding is not shown as regret
         row[0].set_ylabel(f"{game}\nmean cumulative regret")
     for axes, opponent in zip(grid[0], OPPONENTS):
-        axes.set_title(f"against {_words(opponent)}")
+        axes.set_title(WORDS[opponent])
     for axes in grid[-1]:
         axes.set_xlabel("round")
     handles, labels = grid[0, 0].get_legend_handles_labels()
@@ -207,13 +214,9 @@ def regret_table(results: Results) -> str:
     for (game, opponent, agent), growth in results.items():
         x, power = mean_interval(growth.regret[:, -1]), mean_interval(growth.power)
         grows = "–" if np.isnan(power.low) else f"{power.estimate:.2f} [{power.low:.2f}, {power.high:.2f}]"
-        rows.append((game, _words(opponent), agent, f"{x.estimate:z.0f} [{x.low:z.0f}, {x.high:z.0f}]", grows))
+        rows.append((game, WORDS[opponent], agent, f"{x.estimate:z.0f} [{x.low:z.0f}, {x.high:z.0f}]", grows))
     rounds = int(next(iter(results.values())).points[-1])
-    return table(("game", "opponent", "agent", f"regret after {rounds:,} rounds", "power of the rounds"), rows)
-
-
-def _words(opponent: str) -> str:
-    return opponent.replace("_", " ").replace("exp3", ADVERSARIAL)
+    return table(("game", "", "agent", f"regret after {rounds:,} rounds", "power of the rounds"), rows)
 
 
 def _power(results: Results, game: str, agent: str) -> Interval:
