@@ -13,7 +13,7 @@ from klearning.cli.display import progress, say, show_heading, show_json
 from klearning.cli.options import depth_list
 from klearning.cli.stores import run_sweep
 from klearning.cli.teaching import Command
-from klearning.experiments.batch import Batch, missing_batches
+from klearning.experiments.batch import Batch, Whole, missing_batches, play_missing
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import run_batches
 
@@ -88,7 +88,7 @@ def reproduce(
     store, specs = Store(store_path), extent.specs()
     if specs and run_sweep(specs, store).failed:
         sys.exit(1)
-    run_studies(extent.batches(), store)
+    run_studies(extent.batches(), extent.wholes(), store)
     publication = publish(extent, store, out)
     reports.write(store, out / "report.html")
     if as_json:
@@ -110,8 +110,11 @@ def show(publication: "Publication") -> None:
         say(numbers)
 
 
-def run_studies(batches: list[Batch], store: Store) -> None:
+def run_studies(batches: list[Batch], wholes: list[Whole], store: Store) -> None:
     """Run what is missing with a display of progress."""
     missing = missing_batches(batches, store)
     with progress("runs", sum(batch.seeds for batch in missing)) as advance:
         run_batches(missing, store, progress=advance)
+    if wholes:
+        with progress("runs", sum(whole.seeds for whole in wholes)) as advance:
+            play_missing(wholes, store, advance)

@@ -8,6 +8,9 @@ the run of `Batch.run_of(k)`, and its numbers are those that the store would hol
 
 It is played in parts of some runs each. A part's checkpoint holds the numbers of its finished runs; when all parts are
 finished they become the batch.
+
+What has no spec, because it is no run in a world, is kept in the same way as a `Whole`: data with a name, that plays
+all its seeds at once.
 """
 
 import hashlib
@@ -15,6 +18,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -154,15 +158,34 @@ class BatchRecord:
         return self.said - self.optimal[:, None] * self.points + self.regret
 
 
-def path_of(store: Store, batch: Batch) -> Path:
+class Kept(Protocol):
+    """Data that stands for one file of numbers."""
+
+    @property
+    def canonical(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+class Whole(Kept, Protocol):
+    """What takes seconds, and is played in one go: without parts or checkpoints."""
+
+    @property
+    def seeds(self) -> int: ...
+
+    def play(self) -> Arrays: ...
+
+
+def path_of(store: Store, batch: Kept) -> Path:
     return store.batch(batch.name)
 
 
-def has(store: Store, batch: Batch) -> bool:
+def has(store: Store, batch: Kept) -> bool:
     return path_of(store, batch).is_file()
 
 
-def put(store: Store, batch: Batch, arrays: Arrays) -> None:
+def put(store: Store, batch: Kept, arrays: Arrays) -> None:
     """Keep a finished batch: the arrays first, then the page that says they are whole."""
     path, data = path_of(store, batch), arrays_to_bytes(arrays)
     page = {"batch": json.loads(batch.canonical), **provenance(data)}
@@ -176,6 +199,16 @@ def put(store: Store, batch: Batch, arrays: Arrays) -> None:
 
 def get(store: Store, batch: Batch) -> BatchRecord:
     """A finished batch; KeyError where there is none, ValueError where it is broken."""
+    x = arrays_of(store, batch)
+    try:
+        hit, solved, said, bound = x["first_hit"], x["solved"], x.get("said"), x.get("bound")
+        return BatchRecord(batch, x["optimal"], x["regret"], hit, solved, said, bound)
+    except KeyError as error:
+        raise ValueError(f"batch {batch.name[:12]} in {store.path} is broken: {error}") from None
+
+
+def arrays_of(store: Store, batch: Kept) -> Arrays:
+    """What `put` kept; KeyError where there is nothing, ValueError where it is broken."""
     if not has(store, batch):
         raise KeyError(f"no batch {batch.name[:12]} in {store.path}")
     try:
@@ -185,9 +218,7 @@ def get(store: Store, batch: Batch) -> BatchRecord:
             raise ValueError("its arrays have another checksum")
         if page["batch"] != json.loads(batch.canonical):
             raise ValueError("its page is that of another batch")
-        x = arrays_from_bytes(data)
-        hit, solved, said, bound = x["first_hit"], x["solved"], x.get("said"), x.get("bound")
-        return BatchRecord(batch, x["optimal"], x["regret"], hit, solved, said, bound)
+        return arrays_from_bytes(data)
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"batch {batch.name[:12]} in {store.path} is broken: {error}") from None
 
@@ -204,6 +235,21 @@ def missing_batches(batches: Iterable[Batch], store: Store) -> list[Batch]:
             store.set_aside(path_of(store, batch))
             missing.append(batch)
     return missing
+
+
+def play_missing(wholes: Iterable[Whole], store: Store, progress: Callable[[int], None] = lambda runs: None) -> int:
+    """Play what is not there or is broken, one after the other; returns how many. Each is kept when it is done."""
+    count = 0
+    for whole in {whole.name: whole for whole in wholes}.values():
+        try:
+            arrays_of(store, whole)
+        except (KeyError, ValueError) as error:
+            if isinstance(error, ValueError):
+                store.set_aside(path_of(store, whole))
+            put(store, whole, whole.play())
+            count += 1
+        progress(whole.seeds)
+    return count
 
 
 def play_part(

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from klearning.arrays.types import Floats
-from klearning.experiments.batch import Batch
+from klearning.experiments.batch import Batch, Whole
 from klearning.experiments.spec import Spec
 from klearning.experiments.store import Store
 from klearning.experiments.summaries import StoreSummary
@@ -92,6 +92,10 @@ class Figure(Generic[R]):
 
     def batches(self) -> Mapping[Any, Batch]:
         """The same of what is kept as one file."""
+        return {}
+
+    def wholes(self) -> Mapping[Any, Whole]:
+        """The same of what is no run in a world, such as a game."""
         return {}
 
     def read(self, store: Store) -> R:

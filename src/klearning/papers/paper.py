@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 from klearning.arrays import checks
-from klearning.experiments.batch import Batch
+from klearning.experiments.batch import Batch, Whole
 from klearning.experiments.spec import Spec
 from klearning.experiments.summaries import StoreSummary
 from klearning.papers.claims import Verdict
@@ -27,6 +27,9 @@ class Extent:
 
     def batches(self) -> list[Batch]:
         return [batch for figure in self.figures for batch in figure.batches().values()]
+
+    def wholes(self) -> list[Whole]:
+        return [whole for figure in self.figures for whole in figure.wholes().values()]
 
 
 @dataclass(frozen=True, eq=False)

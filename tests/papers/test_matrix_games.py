@@ -1,0 +1,128 @@
+"""The games of O'Donoghue, Lattimore and Osband (2021): claims are true or false as the numbers say."""
+
+import json
+
+import numpy as np
+import pytest
+
+from klearning import games
+from klearning.experiments.batch import arrays_of, play_missing
+from klearning.experiments.store import Store
+from klearning.experiments.summaries import summarise
+from klearning.papers import PAPERS
+from klearning.papers.odonoghue_lattimore_osband2021 import regret
+from klearning.papers.odonoghue_lattimore_osband2021.regret import (
+    ADVERSARIAL,
+    GAMES,
+    K_LEARNING,
+    OPTIMISTIC,
+    PLAYERS,
+    RANDOM,
+    ROCK,
+    THOMPSON,
+    THREAT,
+    WORST,
+    Contest,
+    Growth,
+    Regret,
+)
+from klearning.papers.paper import Extent
+from klearning.papers.publish import publish
+
+SMALL = Regret(seeds=10, rounds=40)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("games") / "store")
+    play_missing(SMALL.wholes().values(), store)
+    return store
+
+
+def results_with(powers, last=lambda game, agent: 10.0):
+    """Contests against the best response whose seeds grow by these powers, and end there."""
+    spread = np.linspace(-0.01, 0.01, 10)
+    return {
+        (game, WORST, agent): Growth(
+            np.array([1.0, 100.0]), np.tile([1.0, last(game, agent)], (10, 1)), powers.get((agent, game), 0.5) + spread
+        )
+        for game in GAMES
+        for agent in PLAYERS
+    }
+
+
+def test_numbers_are_those_of_play():
+    contest = Contest(ROCK, WORST, K_LEARNING, 3, (1, 10, 40))
+    matches = games.play(games.KLearning(), games.rock_paper_scissors(), rounds=40, seeds=3)
+    kept = contest.play()
+    assert np.array_equal(kept["regret"], matches.regret[:, [0, 9, 39]])
+    assert np.array_equal(kept["power"], matches.powers(), equal_nan=True)
+
+
+def test_random_games_are_one_per_seed():
+    kept = Contest(RANDOM, WORST, K_LEARNING, 3, (20,)).play()
+    third = games.play(games.KLearning(), games.random_game(5, 5, seed=2), rounds=20, seeds=[2])
+    assert kept["regret"][2, 0] == third.regret[0, -1]
+
+
+def test_what_is_there_is_not_played_again(store):
+    assert play_missing(SMALL.wholes().values(), store) == 0
+
+
+def test_what_is_broken_is_played_again(tmp_path):
+    store, contest = Store(tmp_path / "store"), Contest(ROCK, WORST, OPTIMISTIC, 2, (5,))
+    assert play_missing([contest, contest], store) == 1
+    kept = arrays_of(store, contest)
+    store.batch(contest.name).with_suffix(".npz").write_bytes(b"broken")
+    with pytest.raises(ValueError, match="is broken"):
+        arrays_of(store, contest)
+    assert play_missing([contest], store) == 1
+    assert np.array_equal(arrays_of(store, contest)["regret"], kept["regret"])
+    assert store.verify() == []
+
+
+def test_a_contest_is_data():
+    data = json.loads(Contest(ROCK, WORST, OPTIMISTIC, 2, (5,)).canonical)
+    assert data["settings"] == {"scale": 1.0}
+    names = {contest.name for contest in SMALL.wholes().values()}
+    assert len(names) == len(SMALL.wholes()) == 48
+
+
+def test_sub_linear_growth():
+    assert regret.sub_linear(results_with({})).holds
+    for agent in (K_LEARNING, OPTIMISTIC):
+        assert regret.sub_linear(results_with({(agent, RANDOM): 0.8})).holds is False
+    assert regret.sub_linear(results_with({(K_LEARNING, ROCK): np.nan})).holds is None
+
+
+def test_linear_growth():
+    everywhere = {(THOMPSON, game): 1.0 for game in GAMES}
+    assert regret.thompson_is_linear(results_with(everywhere)).holds
+    assert regret.thompson_is_linear(results_with(everywhere | {(THOMPSON, ROCK): 0.85})).holds is False
+    one = {(THOMPSON, THREAT): 1.0}
+    assert regret.thompson_can_be_linear(results_with(one)).holds
+    assert regret.thompson_can_be_linear(results_with({})).holds is False
+    assert regret.thompson_can_be_linear(results_with(one | {(K_LEARNING, THREAT): 0.8})).holds is False
+
+
+def test_the_adversarial_one_is_worse():
+    assert regret.adversarial_is_worse(results_with({}, lambda game, who: 20.0 if who == ADVERSARIAL else 10.0)).holds
+    only_ours = results_with({}, lambda game, who: {ADVERSARIAL: 20.0, OPTIMISTIC: 30.0}.get(who, 10.0))
+    only_ucb = results_with({}, lambda game, who: {ADVERSARIAL: 20.0, K_LEARNING: 30.0}.get(who, 10.0))
+    assert not regret.adversarial_is_worse(only_ours).holds
+    assert not regret.adversarial_is_worse(only_ucb).holds
+
+
+def test_it_is_published_and_reported(store, tmp_path):
+    shown = publish(Extent((SMALL,), "a test"), store, tmp_path)
+    assert (tmp_path / "regret.png").read_bytes().startswith(b"\x89PNG")
+    assert len(shown.claims["regret"]) == 4
+    assert shown.tables["regret"].count("\n") == 2 + 48
+    assert Regret().verdict(summarise(store)) is None  # of another size
+    verdict = SMALL.verdict(summarise(store))
+    assert verdict is not None
+    assert "10 seeds, 40 rounds" in verdict.extent
+
+
+def test_the_paper_is_known():
+    assert [figure.name for figure in PAPERS["odonoghue_lattimore_osband2021"].figures] == ["regret"]

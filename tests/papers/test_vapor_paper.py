@@ -1,0 +1,78 @@
+"""VAPOR's paper, Tarbouriech, Lattimore and O'Donoghue (2023): claims are true or false as the numbers say."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from klearning.experiments.store import Store
+from klearning.experiments.summaries import summarise
+from klearning.experiments.sweep import run_batches
+from klearning.papers import PAPERS
+from klearning.papers.paper import Extent
+from klearning.papers.publish import publish
+from klearning.papers.tarbouriech2023 import learning
+from klearning.papers.tarbouriech2023.learning import K_LEARNING, VARIATIONAL, Learning
+
+SMALL = Learning(depths=(3, 4, 5), seeds=10, worlds=20, episodes=40)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("vapor") / "store")
+    run_batches(SMALL.batches().values(), store)
+    return store
+
+
+@pytest.fixture(scope="module")
+def results(store):
+    return SMALL.read(store)
+
+
+def with_worlds(results, **changes):
+    runs = results.worlds[VARIATIONAL]
+    return results._replace(worlds={**results.worlds, VARIATIONAL: replace(runs, **changes)})
+
+
+def with_sea(results, depth, solved):
+    by = results.seas[depth]
+    sea = {**by, VARIATIONAL: replace(by[VARIATIONAL], solved=np.full(10, solved))}
+    return results._replace(seas={**results.seas, depth: sea})
+
+
+def test_the_bound_holds_at_a_small_size(results):
+    """Seeds are fixed: nothing here is left to chance."""
+    assert learning.optimism(results).holds
+    assert learning.promise(results).holds
+
+
+def test_claims_fail_where_they_should(results):
+    runs = results.worlds[VARIATIONAL]
+    assert not learning.optimism(with_worlds(results, bound=np.asarray(runs.bound) - 5.0)).holds
+    assert not learning.promise(with_worlds(results, said=np.asarray(runs.said) - 500.0)).holds
+    assert not learning.regrets(with_worlds(results, regret=100.0 * runs.regret)).holds
+    assert learning.regrets(with_worlds(results, regret=0.01 * runs.regret)).holds
+
+
+def test_who_does_not_solve_is_seen(results):
+    assert learning.deep_sea_is_solved(with_sea(with_sea(with_sea(results, 3, 9.0), 4, 9.0), 5, 9.0)).holds
+    assert not learning.deep_sea_is_solved(with_sea(results, 4, np.nan)).holds
+    cubed = with_sea(with_sea(with_sea(results, 3, 3.0**4), 4, 4.0**4), 5, 5.0**4)
+    assert not learning.grows_slowly(cubed).holds
+
+
+def test_it_is_published_and_reported(store, tmp_path):
+    shown = publish(Extent((SMALL,), "a test"), store, tmp_path)
+    assert (tmp_path / "learning.png").read_bytes().startswith(b"\x89PNG")
+    assert len(shown.claims["learning"]) == 5
+    assert shown.tables["learning"].count("\n") == 2 + 3
+    assert Learning().verdict(summarise(store)) is None  # of another size
+    verdict = SMALL.verdict(summarise(store))
+    assert verdict is not None
+    assert "20 random worlds" in verdict.extent
+
+
+def test_the_paper_is_known():
+    paper = PAPERS["tarbouriech2023"]
+    assert [figure.name for figure in paper.figures] == ["learning"]
+    assert set(paper.labels("vapor").values()) >= {VARIATIONAL, K_LEARNING}
