@@ -58,10 +58,12 @@ examples: $(RUN)
 	@for file in examples/[0-9]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 test: $(DEV)
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 -m "not slow and not networks"
+	$(BIN)/python -m pytest -n 2 -m "networks and not slow"
 
 slow: $(DEV)
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 -m "slow and not networks"
+	$(BIN)/python -m pytest -n 2 -m "slow and networks"
 
 bounds: $(DEV)
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 -m "not slow" tests/contract/test_agents_contract.py \
