@@ -170,6 +170,7 @@ def learn(
             ahead = effective_horizon(discount) if horizon is None and 0.0 < discount < 1.0 else horizon
             env = binned(make_environment(environment, env_options), bins, quantiles, ahead)
             if mine.resume is None or (len(numbers) > 1 and not mine.resume.exists()):
+                check_length(chosen, env, ahead)  # before anything is played
                 prior = suggested(env, number, ahead) if typed is None and not own else typed
                 every = given(context, replan_every=replan_every)  # not every actor plans
                 learner: Any = training.actor_for(
@@ -365,6 +366,15 @@ def bound_line(learner: Any) -> str:
     if learner.prior.stationary and agent.bonus != "visits":
         return f"{stated}; not proved: with a stationary prior only -a bonus=visits is (docs/evidence/visits.md)"
     return f"{stated}; not proved for this prior and bonus"
+
+
+def check_length(agent: Any, env: Any, horizon: int | None) -> None:
+    """ValueError where episodes are longer than the agent plans for."""
+    from klearning.environments.vector import single_horizon
+
+    most = getattr(agent, "longest_horizon", None)
+    if most is not None and (steps := single_horizon(env, horizon)) > most:
+        raise ValueError(f"agent={agent!r} plans for episodes of at most {most} steps, and these have {steps}")
 
 
 def suggested(env: Any, seed: int, horizon: int | None) -> Prior:
