@@ -111,6 +111,29 @@ def imports_have_begun(process: subprocess.Popen[str]) -> bool:
     return bool(int(caught.split()[1], 16) & 1 << (signal.SIGINT - 1)) and "_ctypes" in maps
 
 
+def test_an_interrupt_that_python_drops_comes_again():
+    """As in the callback of a weak reference, with which every import ends."""
+    code = """
+import sys, time
+sys.argv[0] = "/bin/klearning"  # a command
+from klearning.arrays.command import Interruptible
+
+class Dropping:
+    def __del__(self):
+        raise KeyboardInterrupt
+
+try:
+    with Interruptible():
+        del (dropping := [Dropping()])[0]
+        time.sleep(20)
+        print("lost")
+except KeyboardInterrupt:
+    print("stopped")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("stopped\n", "")
+
+
 def test_a_library_leaves_ctrl_c_alone():
     code = "import signal, klearning; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=os.environ)

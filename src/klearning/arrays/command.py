@@ -3,14 +3,22 @@
 The command imports for a second before any code of its own runs, and a Ctrl-C in that second would be a traceback out
 of somebody's module. So the package imports this before all else: the command, and nobody else, then leaves at once,
 until it has something to lose. What this imports is there when Python has begun; the module `signal` is not.
+
+Once it works, Ctrl-C is a KeyboardInterrupt, and Python drops those that a handler raises in the callback of a weak
+reference or in a `__del__`. Every import ends in such a callback: one interrupt in 200 is lost there. So one that was
+dropped comes again.
 """
 
+import _signal  # type: ignore[import-not-found]
 import os
 import sys
-from _signal import SIG_IGN, SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
+from _signal import SIG_IGN, SIGINT, default_int_handler, getsignal, signal
 from types import FrameType
+from typing import Any
 
 STOPPED = 130  # the exit code of a command that was interrupted
+AGAIN = 0.01  # seconds until an interrupt that was dropped comes again: by then what dropped it is over
+TIMER = getattr(_signal, "setitimer", None)  # not in Windows
 
 
 def leave(number: int, frame: FrameType | None) -> None:
@@ -19,17 +27,32 @@ def leave(number: int, frame: FrameType | None) -> None:
     os._exit(STOPPED)
 
 
+def repeat(dropped: Any) -> None:
+    """What `sys.unraisablehook` is while a command works."""
+    if dropped.exc_type is KeyboardInterrupt:
+        TIMER(_signal.ITIMER_REAL, AGAIN)  # type: ignore[misc]
+    else:
+        sys.__unraisablehook__(dropped)
+
+
 class Interruptible:
     """``with Interruptible():`` a command does its work, and Ctrl-C is a KeyboardInterrupt; elsewhere it leaves."""
 
     def __enter__(self) -> None:
         self.leaving = getsignal(SIGINT) is leave
         if self.leaving:
+            if TIMER is not None:
+                signal(_signal.SIGALRM, default_int_handler)
+                sys.unraisablehook = repeat
             signal(SIGINT, default_int_handler)
 
     def __exit__(self, *_: object) -> None:
         if self.leaving:
             signal(SIGINT, leave)
+            if TIMER is not None:
+                TIMER(_signal.ITIMER_REAL, 0.0)
+                sys.unraisablehook = sys.__unraisablehook__
+                signal(_signal.SIGALRM, _signal.SIG_DFL)
 
 
 def finish() -> None:
