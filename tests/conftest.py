@@ -1,15 +1,29 @@
 """Tests of networks are a session of their own: JAX has threads, and other tests fork, which do not go together."""
 
 import sys
+from collections.abc import Sequence
+from types import ModuleType
 
 import pytest
 
 NETWORKS = ("tests/deep/", "deep_k_learning", "evidence/deep", "deep_agent", "DeepKLearning", "simulator_for_deep")
 
 
+class NoNetworks:
+    """A finder before all others that finds no JAX. (None in ``sys.modules`` is read as a module by SciPy.)"""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+        if name == "jax":
+            raise ModuleNotFoundError("no JAX in this session: ask for its tests by -m networks", name=name)
+
+
+def has_networks(config: pytest.Config) -> bool:
+    return "networks" in config.option.markexpr.replace("not networks", "")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    if "networks" not in config.option.markexpr.replace("not networks", ""):
-        sys.modules["jax"] = None  # type: ignore[assignment]
+    if not has_networks(config):
+        sys.meta_path.insert(0, NoNetworks())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -19,6 +33,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_ignore_collect(collection_path: object, config: pytest.Config) -> bool | None:
-    if "/tests/deep" in str(collection_path) and sys.modules.get("jax", True) is None:
+    if "/tests/deep" in str(collection_path) and not has_networks(config):
         return True
     return None

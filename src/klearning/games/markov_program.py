@@ -40,7 +40,15 @@ from klearning.games.markov import (
     read_transitions,
     start_value,
 )
-from klearning.games.newton import Workspace, expand, line_search, new_workspace, soft_value, solve_positive
+from klearning.games.newton import (
+    Workspace,
+    expand,
+    line_search,
+    new_workspace,
+    reaches_least,
+    soft_value,
+    solve_positive,
+)
 from klearning.games.simplex import extremes, find_saddle
 
 TOLERANCE = 1e-9  # of a state's gap, relative to the span of its means, its largest sd or the temperature
@@ -135,17 +143,10 @@ def face_step(w: Floats, W: Workspace) -> None:
         for i in range(m):
             ones += W.b[i]
             total += move[i]
-        share, blocking = 1.0, -1
         for i in range(m):
             move[i] -= total / ones * W.b[i] if held[i] == 0.0 else 0.0
-            if move[i] < 0.0 and w[i] + step[i] + share * move[i] < 0.0:
-                share, blocking = (w[i] + step[i]) / -move[i], i
-        for i in range(m):
-            step[i] += share * move[i]
-        if blocking < 0:
+        if reaches_least(w, W):
             break
-        step[blocking] = -w[blocking]
-        held[blocking] = 1.0
 
 
 @kernel

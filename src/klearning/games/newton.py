@@ -147,6 +147,21 @@ def expand(mu: Floats, variance: Floats, w: Floats, x: Floats, F: float, W: Work
         H[i, i] += RIDGE * H[i, i] + steepest / (REACH * total)
 
 
+@kernel(inline=True)
+def reaches_least(w: Floats, W: Workspace) -> bool:
+    """Go along ``move``, up to the first w_i that vanishes, which is held there from then on; whether there is none."""
+    step, move, share, blocking = W.step, W.move, 1.0, -1
+    for i in range(w.size):
+        if move[i] < 0.0 and w[i] + step[i] + share * move[i] < 0.0:
+            share, blocking = (w[i] + step[i]) / -move[i], i
+    for i in range(w.size):
+        step[i] += share * move[i]
+    if blocking >= 0:
+        step[blocking] = -w[blocking]
+        W.held[blocking] = 1.0
+    return blocking < 0
+
+
 @kernel(reorder=True)
 def newton_step(w: Floats, W: Workspace) -> None:
     """The step to the least of the quadratic model with w + step ≥ 0, as far as constraints are only added.
@@ -168,16 +183,8 @@ def newton_step(w: Floats, W: Workspace) -> None:
             if held[i] > 0.0:
                 M[i, i] = 1.0
         solve_positive(M, move)
-        share, blocking = 1.0, -1
-        for i in range(m):
-            if move[i] < 0.0 and w[i] + step[i] + share * move[i] < 0.0:
-                share, blocking = (w[i] + step[i]) / -move[i], i
-        for i in range(m):
-            step[i] += share * move[i]
-        if blocking < 0:
+        if reaches_least(w, W):
             break
-        step[blocking] = -w[blocking]
-        held[blocking] = 1.0
 
 
 @kernel(reorder=True)

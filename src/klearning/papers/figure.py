@@ -102,6 +102,15 @@ class Figure(Generic[R]):
         """What is drawn and checked, from the store alone; KeyError where a run is missing."""
         raise NotImplementedError
 
+    def read_largest(self, store: Store) -> tuple[Self, R] | None:
+        """At the size that was run; the quick one where that is all there is."""
+        for figure in (self, self.small()):
+            try:
+                return figure, figure.read(store)
+            except (KeyError, ValueError):
+                continue
+        return None
+
     def draw(self, results: R, command: str) -> Any:
         """A Matplotlib figure with the command on it; None where there is nothing to draw."""
         return None

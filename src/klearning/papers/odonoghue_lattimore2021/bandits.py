@@ -94,16 +94,12 @@ class Bandits(Figure[Results]):
         return {PROTOCOL: {who: agent for kind in KINDS.values() for who, agent in kind.contestants().items()}}
 
     def verdict(self, summary: StoreSummary) -> Verdict | None:
-        """At the size that was run; the quick one where that is all there is."""
-        for figure in (self, self.small()):
-            try:
-                results = figure.read(summary.store)
-            except (KeyError, ValueError):
-                continue
-            return Verdict(
-                "Bandits", f"{figure.worlds:,} bandits of each kind, {figure.episodes:,} rounds", claims(results)
-            )
-        return None
+        if (largest := self.read_largest(summary.store)) is None:
+            return None
+        figure, results = largest
+        return Verdict(
+            "Bandits", f"{figure.worlds:,} bandits of each kind, {figure.episodes:,} rounds", claims(results)
+        )
 
 
 FIGURES = (Bandits(),)

@@ -125,14 +125,10 @@ class Regret(Figure[Results]):
         return regret_table(results)
 
     def verdict(self, summary: StoreSummary) -> Verdict | None:
-        """At the size that was run; the quick one where that is all there is."""
-        for figure in (self, self.small()):
-            try:
-                results = figure.read(summary.store)
-            except (KeyError, ValueError):
-                continue
-            return Verdict("Matrix games", f"{figure.seeds} seeds, {figure.rounds:,} rounds", claims(results))
-        return None
+        if (largest := self.read_largest(summary.store)) is None:
+            return None
+        figure, results = largest
+        return Verdict("Matrix games", f"{figure.seeds} seeds, {figure.rounds:,} rounds", claims(results))
 
 
 FIGURES = (Regret(),)

@@ -85,16 +85,12 @@ class Learning(Figure[Results]):
         return {PROTOCOL: AGENTS}
 
     def verdict(self, summary: StoreSummary) -> Verdict | None:
-        """At the size that was run; the quick one where that is all there is."""
-        for figure in (self, self.small()):
-            try:
-                results = figure.read(summary.store)
-            except (KeyError, ValueError):
-                continue
-            extent = f"DeepSea of depth {min(figure.depths)} to {max(figure.depths)}, {figure.seeds} seeds; "
-            extent += f"{figure.worlds} random worlds, {figure.episodes:,} episodes"
-            return Verdict("VAPOR", extent, claims(results))
-        return None
+        if (largest := self.read_largest(summary.store)) is None:
+            return None
+        figure, results = largest
+        extent = f"DeepSea of depth {min(figure.depths)} to {max(figure.depths)}, {figure.seeds} seeds; "
+        extent += f"{figure.worlds} random worlds, {figure.episodes:,} episodes"
+        return Verdict("VAPOR", extent, claims(results))
 
 
 FIGURES = (Learning(),)
