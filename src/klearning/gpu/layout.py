@@ -1,0 +1,149 @@
+"""How a world, and the beliefs of many seeds, lie on a device.
+
+One thread plays one seed. Whatever differs from seed to seed has the seed as its last axis, so that neighbours read
+neighbours: beliefs are [(state, action), seed]. The pair of state s and action a is number k = s·A + a.
+
+An agent only ever sees successors that the world has, so what it counts lies on the world's own rows: the entries of
+pair k are ``start[k] .. start[k+1]-1``. The prior's even share is one mean per layer, as on the CPU. Where every pair
+has one successor, entry and pair are the same, its count is the visits, and neither ``start`` nor ``counts`` is read.
+
+Values are needed of two layers at most, and of a state only until the last that leads to it has been swept. Each state
+has a ``slot`` of a small array per thread, taken from one that is done with (`slots`): DeepSea needs one layer and a
+state, not two layers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import cuda
+
+from klearning.arrays.rows import places
+from klearning.arrays.types import Floats, Ints
+from klearning.models.mdp import MDP
+
+F = np.float32
+
+
+class World(NamedTuple):
+    """An MDP, or one of the same shape for every seed, on the device."""
+
+    layers: Any  # (L+1,), int32
+    start: Any  # (S·A + 1,), int32
+    succ: Any  # (entries,), int32: states
+    place: Any  # (entries,), int32: their slots
+    slot: Any  # (S,), int32
+    weight: Any  # (entries, worlds): probabilities; worlds is 1, or one per seed
+    reward: Any  # (S·A, worlds): means
+    noise: Any  # (S·A, worlds): standard deviations
+    initial: Any  # (S_1,)
+
+
+class Counts(NamedTuple):
+    """The statistics of every seed, on the device."""
+
+    visits: Any  # (S·A, seeds)
+    sums: Any  # (S·A, seeds), of rewards
+    moves: Any  # (entries, seeds): how often each successor came; (1, 1) where that is the visits
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What of a world is compiled into its kernels."""
+
+    horizon: int
+    actions: int
+    slots: int
+    single: bool  # whether every pair has one successor
+    own: bool  # whether every seed has a world of its own
+    bernoulli: bool
+    goal_state: int  # numbered through all layers, or -1
+    goal_place: int  # counted from the first state of any layer, or -1
+    goal_action: int
+    end: int  # the state of every layer where an episode is over, or -1
+
+
+def slots(world: MDP) -> Ints:
+    """A slot for every state: free again when the last state that leads there has been swept, and lowest first.
+
+    Layers are swept from the last to the first, and the states of each in order.
+    """
+    slot = np.full(world.states, -1, np.int64)
+    cuts, rows = world.layers.tolist(), world.rows
+    entry, row = places(rows)
+    last = np.full(world.states, -1, np.int64)  # the last state of the layer above that leads here
+    np.maximum.at(last, rows.succ[entry], row % world.states)
+    free: list[int] = []
+    size = 0
+    for l in range(world.horizon - 1, -1, -1):
+        below = range(cuts[l + 1], cuts[l + 2]) if l + 1 < world.horizon else range(0)
+        done: dict[int, list[int]] = {}
+        for y in below:
+            done.setdefault(int(last[y]), []).append(int(slot[y]))
+        free += done.pop(-1, [])
+        for s in range(cuts[l], cuts[l + 1]):
+            free += done.pop(s, [])
+            if not free:
+                free.append(size)
+                size += 1
+            free.sort(reverse=True)
+            slot[s] = free.pop()
+    return slot
+
+
+def world_on_device(worlds: Sequence[MDP]) -> tuple[World, Shape]:
+    """One world for all seeds, or one of the same layers and successors per seed."""
+    one = worlds[0]
+    entry, row = places(one.rows)
+    a, s = row // one.states, row % one.states
+    order = np.lexsort((entry, a, s))  # by state, then action; the entries of a row as they were
+    entry, pair = entry[order], (s * one.actions + a)[order]
+    succ = one.rows.succ[entry]
+    start = np.concatenate([[0], np.cumsum(np.bincount(pair, minlength=one.states * one.actions))])
+    inner = int(one.layers[-2]) * one.actions  # pairs that lead somewhere
+    slot = slots(one)
+    state, action = one.goal if one.goal is not None else (-1, -1)
+    shape = Shape(
+        horizon=one.horizon, actions=one.actions, slots=int(slot.max()) + 1,
+        single=bool(np.array_equal(pair, np.arange(inner))), own=len(worlds) > 1,
+        bernoulli=isinstance(one.noise, str), goal_state=-1 if one.recurring else state,
+        goal_place=state if one.recurring else -1, goal_action=action, end=-1 if one.end is None else one.end,
+    )  # fmt: skip
+    weight = np.stack([w.rows.weight[entry] for w in worlds], axis=1)
+    reward, noise = (np.stack([x.T.ravel() for x in xs], axis=1) for xs in (
+        [w.reward for w in worlds], [w.noise_table for w in worlds],
+    ))  # fmt: skip
+    ints = (np.asarray(x, np.int32) for x in (one.layers, start, succ, slot[succ], slot))
+    floats = (np.asarray(x, F) for x in (weight, reward, noise, one.initial))
+    return World(*(cuda.to_device(np.ascontiguousarray(x)) for x in (*ints, *floats))), shape
+
+
+def no_counts(world: World, shape: Shape, seeds: int) -> Counts:
+    """Before anything is seen."""
+    pairs, entries = world.reward.shape[0], world.succ.shape[0]
+    return Counts(zeros((pairs, seeds)), zeros((pairs, seeds)), zeros((1, 1) if shape.single else (entries, seeds)))
+
+
+def zeros(shape: tuple[int, ...], dtype: Any = F) -> Any:
+    array = cuda.device_array(shape, dtype)
+    fill_zero[-(-array.size // THREADS), THREADS](array.reshape(array.size))
+    return array
+
+
+THREADS = 256
+
+
+@cuda.jit
+def fill_zero(x: Any) -> None:
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] = 0
+
+
+def counts_on_device(world: MDP, shape: Shape, visits: Floats, sums: Floats, moves: Floats) -> Counts:
+    """Statistics of many seeds, (seeds, A, S) as the CPU has them; ``moves`` (entries, seeds) on the world's rows."""
+    def turned(x: Floats) -> Any:
+        return cuda.to_device(np.ascontiguousarray(x.transpose(2, 1, 0).reshape(-1, len(x)), F))
+
+    return Counts(turned(visits), turned(sums), zeros((1, 1)) if shape.single else cuda.to_device(moves.astype(F)))
