@@ -1,0 +1,97 @@
+"""PSRL on a device: `agents/psrl.py` with one thread per seed.
+
+    Q_l(s,a) = R(s,a) + Σ_s' P(s'|s,a) max_a' Q_{l+1}(s',a'),      R and P drawn from the posterior
+
+A row that was seen n times is (1 − B)·(Dirichlet over the seen, with their counts) + B·G, B ~ Beta(α, n) and G a stick
+(`gpu/draws.py`). Where one successor alone was seen there is nothing to draw of the first part.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from numba import cuda
+
+from klearning.gpu.draws import beta, log_gamma, spread
+from klearning.gpu.layout import F, Shape
+from klearning.gpu.random import ROWS
+from klearning.gpu.value_iteration import expectation_for
+
+ZERO, ONE, LOWEST = F(0.0), F(1.0), F(-3e38)
+SHARE, BREAKS, SEEN, COIN = ROWS, ROWS + 2, ROWS + 3, ROWS + 4  # what words are for: two for a Beta
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What of the prior is compiled into a kernel."""
+
+    beta: bool  # whether rewards are coin flips
+    learns: bool  # whether transitions are learnt
+
+
+class Numbers(NamedTuple):
+    """What the kernel reads of the prior; all float32."""
+
+    strength: Any  # n0
+    weight: Any  # n0 μ0
+    noise: Any  # σ²
+    mass: Any  # α, spread over whole layers
+
+
+@cache
+def seen_value_for(shape: Shape) -> Callable[..., Any]:
+    """Σ_s' D(s') V(s'), D ~ Dirichlet over what was seen of pair k in n visits, with its counts."""
+    single = shape.single
+
+    @cuda.jit(device=True)
+    def seen_value(world: Any, counts: Any, place: Any, i: Any, k: Any, n: Any, V: Any, next_layer: Any) -> Any:
+        if single:
+            return V[next_layer + world.succ[k]]
+        largest, total, value = LOWEST, ZERO, ZERO  # gammas are measured by the largest so far
+        for e in range(world.start[k], world.start[k + 1]):
+            count = counts.moves[e, i]
+            if count == n:
+                return V[next_layer + world.succ[e]]
+            if count > ZERO:
+                log_g = log_gamma(count, place.key, e, place.t, place.seed, SEEN)
+                if log_g > largest:
+                    shrunk = F(math.exp(largest - log_g))
+                    largest, total, value = log_g, shrunk * total, shrunk * value
+                g = F(math.exp(log_g - largest))
+                total += g
+                value += g * V[next_layer + world.succ[e]]
+        return value / total
+
+    return seen_value
+
+
+@cache
+def action_value_for(shape: Shape, kind: Kind) -> Callable[..., Any]:
+    """Q of pair k by one draw of its reward and row."""
+    seen_value, known_value, coins, learns = seen_value_for(shape), expectation_for(shape, False), kind.beta, kind.learns
+
+    @cuda.jit(device=True)
+    def action_value(
+        world: Any, counts: Any, x: Any, place: Any, i: Any, k: Any, z: Any, V: Any, next_layer: Any, after: Any,
+        wide: Any, even: Any,
+    ) -> Any:  # fmt: skip
+        n, total = counts.visits[k, i], counts.sums[k, i]
+        if coins:
+            heads, tails = x.weight + total, x.strength - x.weight + (n - total)
+            Q = beta(heads, tails, place.key, k, place.t, place.seed, COIN)
+        else:
+            weight = x.strength + n
+            Q = (x.weight + total) / weight + F(math.sqrt(x.noise / weight)) * z
+        if wide == 0:
+            return Q
+        if not learns:
+            return Q + known_value(world, counts, i, k, V, next_layer)
+        unseen = ONE
+        if n > ZERO:
+            unseen = beta(x.mass, n, place.key, k, place.t, place.seed, SHARE)
+            Q += (ONE - unseen) * seen_value(world, counts, place, i, k, n, V, next_layer)
+        return Q + spread(unseen, ONE / x.mass, V, after, wide, place.key, k, place.t, place.seed, BREAKS)
+
+    return action_value
