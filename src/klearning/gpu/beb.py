@@ -1,0 +1,44 @@
+"""BEB on a device: `agents/beb.py` with one thread per seed.
+
+    Q_l(s,a) = m(s,a) + β / (1 + Σα + n(s,a)) + Σ_s' P̄(s'|s,a) max_a' Q_{l+1}(s',a')
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from numba import cuda
+
+from klearning.gpu.layout import F, Shape
+from klearning.gpu.value_iteration import expectation_for
+
+ONE = F(1.0)
+
+
+class Numbers(NamedTuple):
+    """What the kernel reads of agent and prior; all float32."""
+
+    strength: Any  # n0
+    weight: Any  # n0 μ0
+    total: Any  # Σα of a row
+    mass: Any  # what of it is spread over whole layers
+    bonus: Any  # β
+
+
+@cache
+def action_value_for(shape: Shape, learns: bool) -> Callable[..., Any]:
+    """Q of pair k on the posterior mean, with its bonus; ``even`` is the mean of V over the next layer."""
+    expectation = expectation_for(shape, learns)
+
+    @cuda.jit(device=True)
+    def action_value(
+        world: Any, counts: Any, x: Any, place: Any, i: Any, k: Any, z: Any, V: Any, after: Any, wide: Any, even: Any
+    ) -> Any:
+        n = counts.visits[k, i]
+        Q = (x.weight + counts.sums[k, i]) / (x.strength + n) + x.bonus / (ONE + x.total + n)
+        if wide == 0:
+            return Q
+        total = expectation(world, counts, i, k, V, after)
+        return Q + ((x.mass * even + total) / (x.total + n) if learns else total)
+
+    return action_value

@@ -1,0 +1,38 @@
+"""RLSVI on a device: `agents/rlsvi.py` with one thread per seed.
+
+    Q_l(s,a) ~ N( (Σr + Σ_s' n(s') max_a' Q_{l+1}(s',a')) / (n0 + n),  (scale·σ)² / (n0 + n) ),      n0 = σ²/σp²
+"""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from numba import cuda
+
+from klearning.gpu.layout import F, Shape
+from klearning.gpu.value_iteration import expectation_for
+
+
+class Numbers(NamedTuple):
+    """What the kernel reads of the agent; all float32."""
+
+    strength: Any  # n0
+    variance: Any  # (scale·σ)²
+
+
+@cache
+def action_value_for(shape: Shape) -> Callable[..., Any]:
+    """Q of pair k, perturbed as much as its regression is uncertain; ``z`` is a standard normal."""
+    expectation = expectation_for(shape, learns=True)
+
+    @cuda.jit(device=True)
+    def action_value(
+        world: Any, counts: Any, x: Any, place: Any, i: Any, k: Any, z: Any, V: Any, after: Any, wide: Any, even: Any
+    ) -> Any:
+        weight, total = x.strength + counts.visits[k, i], counts.sums[k, i]
+        if wide > 0:
+            total += expectation(world, counts, i, k, V, after)
+        return total / weight + F(math.sqrt(x.variance / weight)) * z
+
+    return action_value
