@@ -34,6 +34,7 @@ class Kind:
     spread: bool  # whether c has a part for unknown transitions besides
     shift: float  # 1 for Beta rewards
     learns: bool  # whether transitions are learnt
+    rides: bool = True  # whether the sweep evaluates the policy in the world as it goes
 
 
 class Numbers(NamedTuple):
@@ -70,14 +71,14 @@ class Log(NamedTuple):
 
 @cache
 def half_variance_for(kind: Kind) -> Callable[..., Any]:
-    """κ c(s,a) of bonuses.py, from the visits."""
+    """κ c(s,a) of bonuses.py, from the visits; ``share`` is 1 / (n0 + n)."""
     paper, spread, shift = kind.paper, kind.spread, F(kind.shift)
 
     @cuda.jit(device=True, fastmath=True)
-    def half_variance(x: Any, n: Any, l: Any) -> Any:
+    def half_variance(x: Any, n: Any, share: Any, l: Any) -> Any:
         if paper:
             return (x.half + x.spread[l]) / max(n, ONE)
-        c = x.half / (x.strength + n + shift)
+        c = x.half / (x.strength + n + shift) if shift > ZERO else x.half * share
         if spread:
             c += QUARTER * x.spread[l] / (x.total + n + ONE)
         return c
@@ -87,27 +88,41 @@ def half_variance_for(kind: Kind) -> Callable[..., Any]:
 
 @cache
 def soft_sweep_for(shape: Shape, kind: Kind, shown: bool = False) -> Callable[..., Any]:
-    """The optimistic Bellman equation at one τ > 0 (models/soft.py). Returns f, H̄ and C̄; writes the policy's shares.
+    """The optimistic Bellman equation at one τ > 0 (models/soft.py). Returns f, H̄ and C̄, and J^π in the world.
 
-    With ``shown`` it writes K too.
+    It writes the policy's shares and, if ``shown``, K.
     """
-    horizon, actions, single, own, end = shape.horizon, shape.actions, shape.single, shape.own, shape.end
-    learns, half_variance = kind.learns, half_variance_for(kind)
+    horizon, states, actions, single, own = shape.horizon, shape.states, shape.actions, shape.single, shape.own
+    end, learns, rides, half_variance = shape.end, kind.learns, kind.rides, half_variance_for(kind)
 
     @cuda.jit(device=True, fastmath=True)
-    def soft_sweep(world: Any, counts: Any, x: Any, tau: Any, i: Any, V: Any, H: Any, C: Any, share: Any, K: Any) -> Any:
+    def soft_sweep(
+        world: Any, counts: Any, x: Any, tau: Any, i: Any, V: Any, H: Any, C: Any, U: Any, share: Any, K: Any
+    ) -> Any:
         who, once = i if own else 0, ONE / tau
-        f, H_start, C_start = ZERO, ZERO, ZERO
+        f, H_start, C_start, J = ZERO, ZERO, ZERO, ZERO
         even_V, even_H, even_C = ZERO, ZERO, ZERO
+        # registers: all their indices are known
+        visits, sums = cuda.local.array(actions, F), cuda.local.array(actions, F)
+        visits_ahead, sums_ahead = cuda.local.array(actions, F), cuda.local.array(actions, F)
+        for a in range(actions):
+            k = (states - 1) * actions + a
+            visits_ahead[a], sums_ahead[a] = counts.visits[k, i], counts.sums[k, i]
         for l in range(horizon - 1, -1, -1):
             low, high = world.layers[l], world.layers[l + 1]
             sum_V, sum_H, sum_C = ZERO, ZERO, ZERO
-            for s in range(low, high):
-                v, h, c = ZERO, ZERO, ZERO
+            for s in range(high - 1, low - 1, -1):
+                following = max(s - 1, 0)
+                for a in range(actions):  # read one state ahead, so that memory need not be waited for
+                    k = following * actions + a
+                    visits[a], visits_ahead[a] = visits_ahead[a], counts.visits[k, i]
+                    sums[a], sums_ahead[a] = sums_ahead[a], counts.sums[k, i]
+                v, h, c, u = ZERO, ZERO, ZERO, ZERO
                 for a in range(actions):
-                    k = s * actions + a
-                    n = counts.visits[k, i]
-                    V_next, H_next, C_next = even_V, even_H, even_C
+                    k, n = s * actions + a, visits[a]
+                    V_next, H_next, C_next, Q = even_V, even_H, even_C, ZERO
+                    if rides:
+                        Q = world.reward[k, who]
                     if single:
                         if l + 1 < horizon:
                             y = world.place[k]
@@ -115,6 +130,8 @@ def soft_sweep_for(shape: Shape, kind: Kind, shown: bool = False) -> Callable[..
                             V_next += w * V[y]
                             H_next += w * H[y]
                             C_next += w * C[y]
+                            if rides:
+                                Q += U[y]
                     else:
                         for e in range(world.start[k], world.start[k + 1]):
                             y = world.place[e]
@@ -122,15 +139,18 @@ def soft_sweep_for(shape: Shape, kind: Kind, shown: bool = False) -> Callable[..
                             V_next += w * V[y]
                             H_next += w * H[y]
                             C_next += w * C[y]
+                            if rides:
+                                Q += world.weight[e, who] * U[y]
                     q = ONE / (x.total + n) if learns else ONE
-                    c_s = half_variance(x, n, l)
-                    K_a = (x.weight + counts.sums[k, i]) / (x.strength + n) + c_s * once + q * V_next
+                    per_visit = ONE / (x.strength + n)
+                    c_s = half_variance(x, n, per_visit, l)
+                    K_a = (x.weight + sums[a]) * per_visit + c_s * once + q * V_next
                     H_a = q * H_next
                     C_a = c_s + q * C_next
                     if shown:
                         K[k, i] = K_a
                     if a == 0:
-                        v, h, c = K_a, H_a, C_a
+                        v, h, c, u = K_a, H_a, C_a, Q
                     else:  # fold
                         d = K_a - v
                         gap = abs(d) * once
@@ -142,11 +162,14 @@ def soft_sweep_for(shape: Shape, kind: Kind, shown: bool = False) -> Callable[..
                         v = max(K_a, v) + tau * log_term
                         h += p * (H_a - h) + log_term + gap * minor
                         c += p * (C_a - c)
+                        u += p * (Q - u)
                         share[s * (actions - 1) + a - 1, i] = p
                 if s - low == end:
                     v, h, c = ZERO, ZERO, ZERO
                 y = world.slot[s]
                 V[y], H[y], C[y] = v, h, c
+                if rides:
+                    U[y] = u
                 sum_V += v
                 sum_H += h
                 sum_C += c
@@ -154,9 +177,10 @@ def soft_sweep_for(shape: Shape, kind: Kind, shown: bool = False) -> Callable[..
                     f += world.initial[s] * v
                     H_start += world.initial[s] * h
                     C_start += world.initial[s] * c
+                    J += world.initial[s] * u
             q = x.mass / F(high - low)
             even_V, even_H, even_C = q * sum_V, q * sum_H, q * sum_C
-        return f, H_start, C_start
+        return f, H_start, C_start, J
 
     return soft_sweep
 
@@ -186,14 +210,14 @@ def plan_for(shape: Shape, kind: Kind, shown: bool = False) -> Callable[..., Any
             for l in range(horizon):
                 for k in range(world.layers[l] * actions, world.layers[l + 1] * actions):
                     n = counts.visits[k, i]
-                    B = max(B, TWO * half_variance(x, n, l) * max(n, ONE))
+                    B = max(B, TWO * half_variance(x, n, ONE / (x.strength + n), l) * max(n, ONE))
         now = F(t + 1)
         return F(math.sqrt(B * F(states * actions) * (ONE + F(math.log(now))) / (F(4.0) * longest * now * log_actions)))
 
     @cuda.jit(device=True, fastmath=True)
     def plan(
-        world: Any, counts: Any, x: Any, tau: Any, curvature: Any, i: Any, t: Any, V: Any, H: Any, C: Any, share: Any,
-        K: Any,
+        world: Any, counts: Any, x: Any, tau: Any, curvature: Any, i: Any, t: Any, V: Any, H: Any, C: Any, U: Any,
+        share: Any, K: Any,
     ) -> Any:  # fmt: skip
         if rule == FIXED:
             tau = x.tau
@@ -201,11 +225,11 @@ def plan_for(shape: Shape, kind: Kind, shown: bool = False) -> Callable[..., Any
             tau = scheduled(world, counts, x, i, t)
         low, high, before, slope_before, sweeps = ZERO, FARTHEST, ZERO, ZERO, 0
         while True:
-            f, H_start, C_start = soft_sweep(world, counts, x, tau, i, V, H, C, share, K)
+            f, H_start, C_start, J = soft_sweep(world, counts, x, tau, i, V, H, C, U, share, K)
             sweeps += 1
             gap = duality_gap(tau, H_start, C_start)
             if rule != OPTIMAL:
-                return tau, f, gap, sweeps, tau, curvature
+                return tau, f, gap, sweeps, tau, curvature, J
             slope, optimism = tau * H_start - C_start / tau, tau * H_start + C_start / tau
             now = F(math.log(tau))
             if sweeps > 1 and now != before:
@@ -224,7 +248,7 @@ def plan_for(shape: Shape, kind: Kind, shown: bool = False) -> Callable[..., Any
             size = abs(f)
             allowed = max(x.tolerance * min(optimism, size), ROUNDING * max(optimism, size))
             if gap <= allowed or sweeps == MOST_SWEEPS:
-                return tau, f, gap, sweeps, better, curvature
+                return tau, f, gap, sweeps, better, curvature, J
             tau = better
 
     return plan
@@ -233,7 +257,8 @@ def plan_for(shape: Shape, kind: Kind, shown: bool = False) -> Callable[..., Any
 @cache
 def episodes_for(shape: Shape, kind: Kind) -> Any:
     """The kernel: ``count`` episodes of every seed from episode ``first`` on."""
-    plan, policy_sweep, play, slots = plan_for(shape, kind), policy_sweep_for(shape), play_for(shape), shape.slots
+    plan, policy_sweep, play = plan_for(shape, kind), policy_sweep_for(shape), play_for(shape)
+    slots, rides = shape.slots, kind.rides
 
     @cuda.jit(fastmath=True)
     def episodes(
@@ -242,14 +267,16 @@ def episodes_for(shape: Shape, kind: Kind) -> Any:
         i = cuda.grid(1)
         if i >= seeds.size:
             return
-        V, H, C = cuda.local.array(slots, F), cuda.local.array(slots, F), cuda.local.array(slots, F)
+        V, H, C, U = (
+            cuda.local.array(slots, F), cuda.local.array(slots, F), cuda.local.array(slots, F), cuda.local.array(slots, F)
+        )
         seed, warm, curvature = seeds[i], search.tau[i], search.curvature[i]
         for j in range(count):
             t = first + j
-            tau, f, gap, sweeps, warm, curvature = plan(
-                world, counts, x, warm, curvature, i, t, V, H, C, share, share
+            tau, f, gap, sweeps, warm, curvature, J = plan(
+                world, counts, x, warm, curvature, i, t, V, H, C, U, share, share
             )
-            log.values[j, i] = policy_sweep(world, share, i, V)
+            log.values[j, i] = J if rides else policy_sweep(world, share, i, V)
             total, hit = play(world, share, counts, key, seed, i, t)
             log.returns[j, i], log.hits[j, i] = total, hit
             log.tau[j, i], log.bound[j, i], log.gap[j, i], log.sweeps[j, i] = tau, f, gap, sweeps
@@ -268,8 +295,10 @@ def plans_for(shape: Shape, kind: Kind) -> Any:
         i = cuda.grid(1)
         if i >= search.tau.size:
             return
-        V, H, C = cuda.local.array(slots, F), cuda.local.array(slots, F), cuda.local.array(slots, F)
-        found = plan(world, counts, x, search.tau[i], search.curvature[i], i, t, V, H, C, share, K)
+        V, H, C, U = (
+            cuda.local.array(slots, F), cuda.local.array(slots, F), cuda.local.array(slots, F), cuda.local.array(slots, F)
+        )
+        found = plan(world, counts, x, search.tau[i], search.curvature[i], i, t, V, H, C, U, share, K)
         out[0, i], out[1, i], out[2, i], out[3, i] = found[0], found[1], found[2], found[3]
 
     return plans

@@ -7,9 +7,9 @@ An agent only ever sees successors that the world has, so what it counts lies on
 pair k are ``start[k] .. start[k+1]-1``. The prior's even share is one mean per layer, as on the CPU. Where every pair
 has one successor, entry and pair are the same, its count is the visits, and neither ``start`` nor ``counts`` is read.
 
-Values are needed of two layers at most, and of a state only until the last that leads to it has been swept. Each state
-has a ``slot`` of a small array per thread, taken from one that is done with (`slots`): DeepSea needs one layer and a
-state, not two layers.
+Sweeps go through all states from the last to the first. A value is needed until the last state that leads there has
+been swept: each state has a ``slot`` of a small array per thread, one that is free by then (`slots`). DeepSea needs slots
+for one layer and a state, not for two layers.
 """
 
 from collections.abc import Sequence
@@ -53,6 +53,7 @@ class Shape:
     """What of a world is compiled into its kernels."""
 
     horizon: int
+    states: int
     actions: int
     slots: int
     single: bool  # whether every pair has one successor
@@ -65,30 +66,22 @@ class Shape:
 
 
 def slots(world: MDP) -> Ints:
-    """A slot for every state: free again when the last state that leads there has been swept, and lowest first.
-
-    Layers are swept from the last to the first, and the states of each in order.
-    """
-    slot = np.full(world.states, -1, np.int64)
-    cuts, rows = world.layers.tolist(), world.rows
-    entry, row = places(rows)
-    last = np.full(world.states, -1, np.int64)  # the last state of the layer above that leads here
-    np.maximum.at(last, rows.succ[entry], row % world.states)
+    """A slot for every state: free again when the last state that leads there is swept, and lowest first."""
+    slot = np.zeros(world.states, np.int64)
+    entry, row = places(world.rows)
+    needed = np.full(world.states, world.states)  # down to which state a value is needed
+    np.minimum.at(needed, world.rows.succ[entry], row % world.states)
+    done: dict[int, list[int]] = {}
     free: list[int] = []
     size = 0
-    for l in range(world.horizon - 1, -1, -1):
-        below = range(cuts[l + 1], cuts[l + 2]) if l + 1 < world.horizon else range(0)
-        done: dict[int, list[int]] = {}
-        for y in below:
-            done.setdefault(int(last[y]), []).append(int(slot[y]))
-        free += done.pop(-1, [])
-        for s in range(cuts[l], cuts[l + 1]):
-            free += done.pop(s, [])
-            if not free:
-                free.append(size)
-                size += 1
-            free.sort(reverse=True)
-            slot[s] = free.pop()
+    for s in range(world.states - 1, -1, -1):
+        free += done.pop(s, [])
+        if not free:
+            free.append(size)
+            size += 1
+        free.sort(reverse=True)
+        slot[s] = free.pop()
+        done.setdefault(min(int(needed[s]), s - 1), []).append(int(slot[s]))
     return slot
 
 
@@ -105,7 +98,7 @@ def world_on_device(worlds: Sequence[MDP]) -> tuple[World, Shape]:
     slot = slots(one)
     state, action = one.goal if one.goal is not None else (-1, -1)
     shape = Shape(
-        horizon=one.horizon, actions=one.actions, slots=int(slot.max()) + 1,
+        horizon=one.horizon, states=one.states, actions=one.actions, slots=int(slot.max()) + 1,
         single=bool(np.array_equal(pair, np.arange(inner))), own=len(worlds) > 1,
         bernoulli=isinstance(one.noise, str), goal_state=-1 if one.recurring else state,
         goal_place=state if one.recurring else -1, goal_action=action, end=-1 if one.end is None else one.end,

@@ -29,7 +29,7 @@ TWO_PI = np.float32(2.0 * math.pi)
 WALK, REWARDS, ROWS = 0, 1, 2
 
 
-@cuda.jit(device=True)
+@cuda.jit(device=True, fastmath=True)
 def philox(key: Any, x: Any, y: Any, z: Any, w: Any) -> Any:
     """The four words at place (x, y, z, w) under a key of two; all are below 2³²."""
     low, high = np.uint64(key[0]), np.uint64(key[1])
@@ -42,13 +42,13 @@ def philox(key: Any, x: Any, y: Any, z: Any, w: Any) -> Any:
     return x, y, z, w
 
 
-@cuda.jit(device=True)
+@cuda.jit(device=True, fastmath=True)
 def unit(word: Any) -> Any:
     """A uniform of [0, 1)."""
     return np.float32(word >> DROPPED) * UNIT
 
 
-@cuda.jit(device=True)
+@cuda.jit(device=True, fastmath=True)
 def normal(word: Any, other: Any) -> Any:
     """A standard normal of two words (Box and Muller, 1958); at most 5.8 in size."""
     radius = np.float32(math.sqrt(MINUS_TWO * np.float32(math.log(ONE - unit(word)))))

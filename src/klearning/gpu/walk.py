@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from klearning.gpu.layout import Shape
+from klearning.gpu.layout import F, Shape
 from klearning.gpu.random import WALK, normal, philox, unit
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
@@ -20,14 +20,19 @@ ZERO, ONE = np.float32(0.0), np.float32(1.0)
 @cache
 def policy_sweep_for(shape: Shape) -> Callable[..., Any]:
     """V^π in the world (e-bell-pol); returns J^π = E_ρ V_1^π."""
-    horizon, actions, single, own = shape.horizon, shape.actions, shape.single, shape.own
+    horizon, states, actions, single, own = shape.horizon, shape.states, shape.actions, shape.single, shape.own
 
-    @cuda.jit(device=True)
+    @cuda.jit(device=True, fastmath=True)
     def policy_sweep(world: Any, share: Any, i: Any, V: Any) -> Any:
         who, J = i if own else 0, ZERO
+        p, ahead = cuda.local.array(actions, F), cuda.local.array(actions, F)  # registers: all their indices are known
+        for a in range(1, actions):
+            ahead[a] = share[(states - 1) * (actions - 1) + a - 1, i]
         for l in range(horizon - 1, -1, -1):
-            low, high = world.layers[l], world.layers[l + 1]
-            for s in range(low, high):
+            for s in range(world.layers[l + 1] - 1, world.layers[l] - 1, -1):
+                following = max(s - 1, 0)
+                for a in range(1, actions):  # read one state ahead, so that memory need not be waited for
+                    p[a], ahead[a] = ahead[a], share[following * (actions - 1) + a - 1, i]
                 value = ZERO
                 for a in range(actions):
                     k = s * actions + a
@@ -38,7 +43,7 @@ def policy_sweep_for(shape: Shape) -> Callable[..., Any]:
                     else:
                         for e in range(world.start[k], world.start[k + 1]):
                             Q += world.weight[e, who] * V[world.place[e]]
-                    value = Q if a == 0 else value + share[s * (actions - 1) + a - 1, i] * (Q - value)
+                    value = Q if a == 0 else value + p[a] * (Q - value)
                 V[world.slot[s]] = value
                 if l == 0:
                     J += world.initial[s] * value
@@ -54,7 +59,7 @@ def play_for(shape: Shape) -> Callable[..., Any]:
     bernoulli, end = shape.bernoulli, shape.end
     goal_state, goal_place, goal_action = shape.goal_state, shape.goal_place, shape.goal_action
 
-    @cuda.jit(device=True)
+    @cuda.jit(device=True, fastmath=True)
     def play(world: Any, share: Any, counts: Any, key: Any, seed: Any, i: Any, t: Any) -> Any:
         who, total, hit = i if own else 0, ZERO, False
         words = philox(key, horizon, t, seed, WALK)
