@@ -1,6 +1,6 @@
 """BEB on a device: `agents/beb.py` with one thread per seed.
 
-    Q_l(s,a) = m(s,a) + β / (1 + Σα + n(s,a)) + Σ_s' P̄(s'|s,a) max_a' Q_{l+1}(s',a')
+Q_l(s,a) = m(s,a) + β / (1 + Σα + n(s,a)) + Σ_s' P̄(s'|s,a) max_a' Q_{l+1}(s',a')
 """
 
 from collections.abc import Callable
@@ -30,15 +30,13 @@ def action_value_for(shape: Shape, learns: bool) -> Callable[..., Any]:
     """Q of pair k on the posterior mean, with its bonus; ``even`` is the mean of V over the next layer."""
     expectation = expectation_for(shape, learns)
 
-    @cuda.jit(device=True)
-    def action_value(
-        world: Any, counts: Any, x: Any, place: Any, i: Any, k: Any, z: Any, V: Any, after: Any, wide: Any, even: Any
-    ) -> Any:
+    @cuda.jit(device=True, fastmath=True)
+    def action_value(world: Any, counts: Any, x: Any, draws: Any, i: Any, k: Any, z: Any, below: Any) -> Any:
         n = counts.visits[k, i]
         Q = (x.weight + counts.sums[k, i]) / (x.strength + n) + x.bonus / (ONE + x.total + n)
-        if wide == 0:
+        if below.width == 0:
             return Q
-        total = expectation(world, counts, i, k, V, after)
-        return Q + ((x.mass * even + total) / (x.total + n) if learns else total)
+        total = expectation(world, counts, i, k, below.V, below.shift)
+        return Q + ((x.mass * below.mean + total) / (x.total + n) if learns else total)
 
     return action_value

@@ -12,7 +12,7 @@ try disturbs nobody. All is float32, and exact in law except for its rounding:
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda
@@ -29,26 +29,34 @@ WORD = np.uint64(32)
 AGAIN = 1 << 8  # uses of words are below this: what is above counts tries
 
 
-@cuda.jit(device=True)
+class Draws(NamedTuple):
+    """Whose draws: under which key, of which seed, in which episode."""
+
+    key: Any
+    seed: Any
+    t: Any
+
+
+@cuda.jit(device=True, fastmath=True)
 def log_unit(word: Any) -> Any:
-    """log U, U of (0, 1]."""
-    return F(math.log(ONE - unit(word)))
+    """log U, U of (0, 1]; next to 1 a fast logarithm may round to above 0."""
+    return min(F(math.log(ONE - unit(word))), ZERO)
 
 
-@cuda.jit(device=True)
+@cuda.jit(device=True, fastmath=True)
 def normals(word: Any, other: Any) -> Any:
     """Two standard normals of two words; at most 5.8 in size."""
     radius, angle = F(math.sqrt(MINUS_TWO * log_unit(word))), TWO_PI * (unit(other) - HALF)
     return radius * F(math.cos(angle)), radius * F(math.sin(angle))
 
 
-@cuda.jit(device=True)
-def log_gamma(shape: Any, key: Any, x: Any, t: Any, seed: Any, use: Any) -> Any:
-    """log g, g ~ Gamma(shape), of the words at place (x, t, seed)."""
+@cuda.jit(device=True, fastmath=True)
+def log_gamma(shape: Any, draws: Any, x: Any, use: Any) -> Any:
+    """log g, g ~ Gamma(shape), of the words at place x."""
     d = shape + ONE - THIRD
     c = ONE / F(math.sqrt(NINE * d))
     while True:
-        words = philox(key, x, t, seed, use)
+        words = philox(draws.key, x, draws.t, draws.seed, use)
         z, _ = normals(words[0], words[1])
         v = ONE + c * z
         if v > ZERO:
@@ -60,32 +68,32 @@ def log_gamma(shape: Any, key: Any, x: Any, t: Any, seed: Any, use: Any) -> Any:
         use += AGAIN
 
 
-@cuda.jit(device=True)
-def beta(a: Any, b: Any, key: Any, x: Any, t: Any, seed: Any, use: Any) -> Any:
+@cuda.jit(device=True, fastmath=True)
+def beta(a: Any, b: Any, draws: Any, x: Any, use: Any) -> Any:
     """Of Beta(a, b); needs two uses, this one and the next."""
-    rest = log_gamma(b, key, x, t, seed, use + 1) - log_gamma(a, key, x, t, seed, use)
+    rest = log_gamma(b, draws, x, use + 1) - log_gamma(a, draws, x, use)
     return ONE / (ONE + F(math.exp(min(rest, LARGEST_EXPONENT))))
 
 
-@cuda.jit(device=True)
+@cuda.jit(device=True, fastmath=True)
 def below(width: Any, word: Any) -> Any:
     """A uniform of 0, …, width − 1."""
     return np.int64((np.uint64(width) * word) >> WORD)
 
 
-@cuda.jit(device=True)
+@cuda.jit(device=True, fastmath=True)
 def after_break(length: Any, power: Any, word: Any) -> Any:
     """What one break leaves of a stick; nothing where that is next to nothing."""
     rest = length * F(math.exp(power * log_unit(word)))
     return rest if rest >= CRUMB else ZERO
 
 
-@cuda.jit(device=True)
-def spread(length: Any, power: Any, V: Any, first: Any, width: Any, key: Any, x: Any, t: Any, seed: Any, use: Any) -> Any:
+@cuda.jit(device=True, fastmath=True)
+def spread(length: Any, power: Any, V: Any, first: Any, width: Any, draws: Any, x: Any, use: Any) -> Any:
     """length · Σ_s' G(s') V(s'), G ~ Dirichlet(α/W, …) over V[first : first + width]; ``power`` is 1/α."""
     value = ZERO
     while length > ZERO:
-        words = philox(key, x, t, seed, use)
+        words = philox(draws.key, x, draws.t, draws.seed, use)
         rest = after_break(length, power, words[0])
         value += (length - rest) * V[first + below(width, words[1])]
         length = after_break(rest, power, words[2])

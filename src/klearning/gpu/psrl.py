@@ -45,23 +45,23 @@ def seen_value_for(shape: Shape) -> Callable[..., Any]:
     """Σ_s' D(s') V(s'), D ~ Dirichlet over what was seen of pair k in n visits, with its counts."""
     single = shape.single
 
-    @cuda.jit(device=True)
-    def seen_value(world: Any, counts: Any, place: Any, i: Any, k: Any, n: Any, V: Any, next_layer: Any) -> Any:
+    @cuda.jit(device=True, fastmath=True)
+    def seen_value(world: Any, counts: Any, draws: Any, i: Any, k: Any, n: Any, below: Any) -> Any:
         if single:
-            return V[next_layer + world.succ[k]]
+            return below.V[below.shift + world.succ[k]]
         largest, total, value = LOWEST, ZERO, ZERO  # gammas are measured by the largest so far
         for e in range(world.start[k], world.start[k + 1]):
             count = counts.moves[e, i]
             if count == n:
-                return V[next_layer + world.succ[e]]
+                return below.V[below.shift + world.succ[e]]
             if count > ZERO:
-                log_g = log_gamma(count, place.key, e, place.t, place.seed, SEEN)
+                log_g = log_gamma(count, draws, e, SEEN)
                 if log_g > largest:
                     shrunk = F(math.exp(largest - log_g))
                     largest, total, value = log_g, shrunk * total, shrunk * value
                 g = F(math.exp(log_g - largest))
                 total += g
-                value += g * V[next_layer + world.succ[e]]
+                value += g * below.V[below.shift + world.succ[e]]
         return value / total
 
     return seen_value
@@ -70,28 +70,26 @@ def seen_value_for(shape: Shape) -> Callable[..., Any]:
 @cache
 def action_value_for(shape: Shape, kind: Kind) -> Callable[..., Any]:
     """Q of pair k by one draw of its reward and row."""
-    seen_value, known_value, coins, learns = seen_value_for(shape), expectation_for(shape, False), kind.beta, kind.learns
+    seen_value, known_value = seen_value_for(shape), expectation_for(shape, learns=False)
+    coins, learns = kind.beta, kind.learns
 
-    @cuda.jit(device=True)
-    def action_value(
-        world: Any, counts: Any, x: Any, place: Any, i: Any, k: Any, z: Any, V: Any, next_layer: Any, after: Any,
-        wide: Any, even: Any,
-    ) -> Any:  # fmt: skip
+    @cuda.jit(device=True, fastmath=True)
+    def action_value(world: Any, counts: Any, x: Any, draws: Any, i: Any, k: Any, z: Any, below: Any) -> Any:
         n, total = counts.visits[k, i], counts.sums[k, i]
         if coins:
             heads, tails = x.weight + total, x.strength - x.weight + (n - total)
-            Q = beta(heads, tails, place.key, k, place.t, place.seed, COIN)
+            Q = beta(heads, tails, draws, k, COIN)
         else:
             weight = x.strength + n
             Q = (x.weight + total) / weight + F(math.sqrt(x.noise / weight)) * z
-        if wide == 0:
+        if below.width == 0:
             return Q
         if not learns:
-            return Q + known_value(world, counts, i, k, V, next_layer)
+            return Q + known_value(world, counts, i, k, below.V, below.shift)
         unseen = ONE
         if n > ZERO:
-            unseen = beta(x.mass, n, place.key, k, place.t, place.seed, SHARE)
-            Q += (ONE - unseen) * seen_value(world, counts, place, i, k, n, V, next_layer)
-        return Q + spread(unseen, ONE / x.mass, V, after, wide, place.key, k, place.t, place.seed, BREAKS)
+            unseen = beta(x.mass, n, draws, k, SHARE)
+            Q += (ONE - unseen) * seen_value(world, counts, draws, i, k, n, below)
+        return Q + spread(unseen, ONE / x.mass, below.V, below.shift + below.first, below.width, draws, k, BREAKS)
 
     return action_value

@@ -1,6 +1,6 @@
 """RLSVI on a device: `agents/rlsvi.py` with one thread per seed.
 
-    Q_l(s,a) ~ N( (Σr + Σ_s' n(s') max_a' Q_{l+1}(s',a')) / (n0 + n),  (scale·σ)² / (n0 + n) ),      n0 = σ²/σp²
+Q_l(s,a) ~ N( (Σr + Σ_s' n(s') max_a' Q_{l+1}(s',a')) / (n0 + n),  (scale·σ)² / (n0 + n) ),      n0 = σ²/σp²
 """
 
 import math
@@ -26,13 +26,11 @@ def action_value_for(shape: Shape) -> Callable[..., Any]:
     """Q of pair k, perturbed as much as its regression is uncertain; ``z`` is a standard normal."""
     expectation = expectation_for(shape, learns=True)
 
-    @cuda.jit(device=True)
-    def action_value(
-        world: Any, counts: Any, x: Any, place: Any, i: Any, k: Any, z: Any, V: Any, after: Any, wide: Any, even: Any
-    ) -> Any:
+    @cuda.jit(device=True, fastmath=True)
+    def action_value(world: Any, counts: Any, x: Any, draws: Any, i: Any, k: Any, z: Any, below: Any) -> Any:
         weight, total = x.strength + counts.visits[k, i], counts.sums[k, i]
-        if wide > 0:
-            total += expectation(world, counts, i, k, V, after)
+        if below.width > 0:
+            total += expectation(world, counts, i, k, below.V, below.shift)
         return total / weight + F(math.sqrt(x.variance / weight)) * z
 
     return action_value

@@ -32,16 +32,14 @@ def action_value_for(shape: Shape) -> Callable[..., Any]:
     """Q of pair k, the least so far."""
     expectation = expectation_for(shape, learns=True)
 
-    @cuda.jit(device=True)
-    def action_value(
-        world: Any, counts: Any, x: Any, place: Any, i: Any, k: Any, z: Any, V: Any, after: Any, wide: Any, even: Any
-    ) -> Any:
+    @cuda.jit(device=True, fastmath=True)
+    def action_value(world: Any, counts: Any, x: Any, draws: Any, i: Any, k: Any, z: Any, below: Any) -> Any:
         n, Q = counts.visits[k, i], x.Q[k, i]
         if n > ZERO:
             total = counts.sums[k, i]
-            if wide > 0:
-                total += expectation(world, counts, i, k, V, after)
-            episodes = x.episodes if x.episodes > ZERO else F(place.t + 1)
+            if below.width > 0:
+                total += expectation(world, counts, i, k, below.V, below.shift)
+            episodes = x.episodes if x.episodes > ZERO else F(draws.t + 1)
             Lg = x.logarithm + F(math.log(episodes))
             Q = min(Q, total / n + x.bonus * Lg / F(math.sqrt(n)))
             x.Q[k, i] = Q
