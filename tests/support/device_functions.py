@@ -1,5 +1,6 @@
 """Device functions of the GPU room compiled for the CPU: the same bodies and types, a thousand times the simulator."""
 
+from functools import cache
 from types import CellType, FunctionType
 from typing import Any
 
@@ -10,6 +11,7 @@ from numba.cuda.dispatcher import CUDADispatcher
 from klearning.gpu import layout
 
 
+@cache
 def on_cpu(device_function: Any) -> Any:
     """The same function, and all that it calls, by njit."""
     return numba.njit(_bare(device_function))

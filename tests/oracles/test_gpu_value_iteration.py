@@ -1,0 +1,127 @@
+"""Agents that plan by value iteration on a GPU plan as they do on the CPU, episode by episode.
+
+The GPU room's device functions are compiled for the CPU and play; the CPU's agent is shown the same episodes.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import klearning as kl
+from klearning.beliefs.posterior import Episode
+from klearning.gpu import beb, psrl, rlsvi, ucbvi
+from klearning.gpu import value_iteration as vi
+from klearning.gpu.layout import F
+from klearning.trials.task import Streams
+from tests.support.device_functions import host_counts, host_world, on_cpu
+
+PRIOR = kl.Prior(kl.Gaussian(0.2, 0.8, 0.5), kl.Dirichlet(0.7))
+WORLD = kl.random_mdp([3, 4, 2, 5], actions=3, prior=PRIOR, seed=4)
+KEY = (np.uint32(3), np.uint32(4))
+
+
+@dataclass
+class Device:
+    """One seed of an agent, by the functions of the device."""
+
+    shape: Any
+    world: Any
+    x: Any
+    noisy: bool
+    action_value: Any
+
+    def __post_init__(self):
+        self.width = int(np.diff(self.world.layers).max())
+        self.plan_ = on_cpu(vi.plan_for(self.shape, self.width, self.noisy, self.action_value))
+        self.play_ = on_cpu(vi.play_for(self.shape))
+        self.counts = host_counts(self.world, self.shape, 1)
+        self.share = np.zeros((self.shape.states * (self.shape.actions - 1), 1), F)
+        self.V, self.J = np.zeros(2 * self.width, F), np.zeros(2 * self.width, F)
+
+    def plan(self, t, seed=0):
+        """The exact value of a new policy, and the agent's own value of the first layer's states."""
+        place = vi.Draws(KEY, np.uint32(seed), t)
+        value = self.plan_(self.world, self.counts, self.x, place, 0, self.V, self.J, self.share)
+        base = 0 if self.shape.horizon % 2 == 1 else self.width
+        return value, self.V[base : base + self.world.layers[1]].copy()
+
+    def policy(self):
+        """(A, S), from the shares."""
+        A = self.shape.actions
+        policy = np.zeros((A, self.shape.states))
+        policy[0] = 1.0
+        for a, share in enumerate(self.share.reshape(-1, A - 1).T.astype(float), 1):
+            policy *= 1.0 - share
+            policy[a] = share
+        return policy
+
+    def play(self, t):
+        """The next episode, read off the counts."""
+        before = [x.copy() for x in self.counts]
+        self.play_(self.world, self.share, self.counts, KEY, np.uint32(0), 0, t)
+        pair = np.flatnonzero((self.counts.visits - before[0])[:, 0])
+        s, a = divmod(pair, self.shape.actions)
+        return Episode(s, a, (self.counts.sums - before[1])[pair, 0].astype(float))
+
+
+def device(agent, monkeypatch, world=WORLD):
+    """The agent's numbers, as the room's door makes them."""
+    w, shape = host_world(monkeypatch, [world])
+    prior, L = PRIOR.reward.numbers(), world.horizon
+    mass = F(PRIOR.transitions.mass)
+    n0, weight = F(prior.strength), F(prior.strength * prior.mean)
+    match agent:
+        case kl.PSRL():
+            numbers = psrl.Numbers(n0, weight, F(prior.noise), mass)
+            return Device(shape, w, numbers, True, psrl.action_value_for(shape, psrl.Kind(beta=False, learns=True)))
+        case kl.RLSVI():
+            numbers = rlsvi.Numbers(F(prior.noise / agent.sd**2), F(agent.scale**2 * prior.noise))
+            return Device(shape, w, numbers, True, rlsvi.action_value_for(shape))
+        case kl.BEB():
+            numbers = beb.Numbers(n0, weight, mass, mass, F(2 * L**2 * agent.scale))
+            return Device(shape, w, numbers, False, beb.action_value_for(shape, learns=True))
+        case kl.UCBVI():
+            left = np.repeat(np.arange(L, 0, -1.0), np.diff(world.layers) * world.actions).astype(F)
+            log = F(np.log(5 * world.states * world.actions * L / agent.delta))
+            numbers = ucbvi.Numbers(left[:, None].copy(), F(agent.scale * 7 * L), log, F(0.0))
+            return Device(shape, w, numbers, False, ucbvi.action_value_for(shape))
+
+
+def memory_of(agent):
+    return agent.begin(kl.Belief.before(PRIOR, WORLD))
+
+
+@pytest.mark.parametrize("agent", [kl.RLSVI(scale=0.0), kl.BEB(scale=0.05), kl.UCBVI(scale=0.01)], ids=repr)
+def test_the_same_episodes_make_the_same_plans(agent, monkeypatch):
+    gpu, memory = device(agent, monkeypatch), memory_of(agent)
+    streams = Streams(*np.random.default_rng(0).spawn(2))
+    for t in range(60):
+        value, V = gpu.plan(t)
+        memory = agent.plan(memory, streams, t, np.zeros(0))
+        np.testing.assert_allclose(V, memory.V[: len(V)], rtol=2e-6, atol=2e-6, err_msg=f"episode {t}")
+        policy = gpu.policy()
+        same = np.abs(policy - memory.policy).max(axis=0) < 1e-6
+        assert same.mean() > 0.9  # elsewhere two actions are the same to within rounding
+        assert value == pytest.approx(WORLD.value(policy), abs=2e-6)
+        memory = agent.update(memory, gpu.play(t), t)
+
+
+@pytest.mark.parametrize("agent", [pytest.param(kl.PSRL(), marks=pytest.mark.slow), kl.RLSVI()], ids=repr)
+def test_a_plan_has_the_law_of_the_cpu(agent, monkeypatch):
+    """V of the first layer after ten episodes, and the policy's value: Kolmogorov–Smirnov, 4e-4 by chance."""
+    gpu, memory = device(agent, monkeypatch), memory_of(agent)
+    for t in range(10):
+        gpu.plan(t)
+        memory = agent.update(memory, gpu.play(t), t)
+    streams, draws = Streams(*np.random.default_rng(1).spawn(2)), 3000
+    got, want = np.zeros((draws, 4)), np.zeros((draws, 4))
+    for i in range(draws):
+        value, V = gpu.plan(10, seed=i)
+        got[i] = *V, value
+        memory = agent.plan(memory, streams, 10, np.zeros(0))
+        want[i] = *memory.V[:3], WORLD.value(memory.policy)
+    for x, y in zip(got.T, want.T):
+        assert stats.ks_2samp(x.round(4), y.round(4), method="asymp").pvalue > 1e-4
