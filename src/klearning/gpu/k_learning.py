@@ -14,8 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda
 
-from klearning.gpu.layout import F, Shape
+from klearning.agents.k_learning import KLearning
+from klearning.beliefs.belief import Belief, Prior
+from klearning.gpu.batch import Batch, refuse
+from klearning.gpu.layout import F, Log, Shape
 from klearning.gpu.walk import play_for, policy_sweep_for
+from klearning.models.mdp import MDP
+from klearning.optimism.bonuses import BONUSES
+from klearning.optimism.program import program
+from klearning.optimism.temperature import at_optimum
 
 OPTIMAL, SCHEDULE, FIXED = range(3)
 MOST_SWEEPS = 60
@@ -55,18 +62,6 @@ class Search(NamedTuple):
 
     tau: Any  # where to begin
     curvature: Any  # d² f / (d log τ)², as a share of f − J
-
-
-class Log(NamedTuple):
-    """What is kept of every episode, (episodes, seeds)."""
-
-    values: Any
-    returns: Any
-    hits: Any
-    tau: Any
-    bound: Any
-    gap: Any
-    sweeps: Any
 
 
 @cache
@@ -270,7 +265,7 @@ def episodes_for(shape: Shape, kind: Kind) -> Any:
         V, H, C, U = (
             cuda.local.array(slots, F), cuda.local.array(slots, F), cuda.local.array(slots, F), cuda.local.array(slots, F)
         )
-        seed, warm, curvature = seeds[i], search.tau[i], search.curvature[i]
+        seed, warm, curvature, talk = seeds[i], search.tau[i], search.curvature[i], log.diagnostics
         for j in range(count):
             t = first + j
             tau, f, gap, sweeps, warm, curvature, J = plan(
@@ -279,7 +274,7 @@ def episodes_for(shape: Shape, kind: Kind) -> Any:
             log.values[j, i] = J if rides else policy_sweep(world, share, i, V)
             total, hit = play(world, share, counts, key, seed, i, t)
             log.returns[j, i], log.hits[j, i] = total, hit
-            log.tau[j, i], log.bound[j, i], log.gap[j, i], log.sweeps[j, i] = tau, f, gap, sweeps
+            talk[0, j, i], talk[1, j, i], talk[2, j, i], talk[3, j, i] = tau, f, gap, sweeps
         search.tau[i], search.curvature[i] = warm, curvature
 
     return episodes
@@ -302,3 +297,46 @@ def plans_for(shape: Shape, kind: Kind) -> Any:
         out[0, i], out[1, i], out[2, i], out[3, i] = found[0], found[1], found[2], found[3]
 
     return plans
+
+
+class KLearningForm:
+    """`KLearning` with a bonus c/τ and a share κ of it, as the device plays it."""
+
+    diagnostics = KLearning.diagnostics
+
+    def __init__(self, agent: KLearning, prior: Prior, mdp: MDP) -> None:
+        bonus = BONUSES[agent.bonus]
+        if isinstance(agent.optimism, str) or bonus.prices or bonus.fill is not None:
+            able = [name for name, row in BONUSES.items() if not row.prices and row.fill is None]
+            refuse(f"agent={agent!r}", f"bonuses {', '.join(able)} and a number for optimism")
+        ready = program(Belief.before(prior, mdp), agent.bonus)
+        numbers, transitions, kappa = prior.reward.numbers(), ready.belief.transitions, float(agent.optimism)
+        kinds = {"optimal": OPTIMAL, "schedule": SCHEDULE}
+        rule = kinds[agent.temperature] if isinstance(agent.temperature, str) else FIXED
+        spread = np.append(ready.numbers.spread, float(mdp.horizon) ** 2)  # the last is the schedule's
+        self.kind = Kind(
+            rule, agent.bonus == "paper", bool(ready.numbers.spread.any()), numbers.shift, transitions.learns
+        )
+        self.numbers = Numbers(
+            strength=F(numbers.strength),
+            weight=F(numbers.strength * numbers.mean),
+            half=F(0.5 * kappa * numbers.noise),
+            total=F(transitions.total),
+            mass=F(transitions.even_mass),
+            tolerance=F(agent.tolerance),
+            tau=F(0.0 if rule != FIXED else agent.temperature),
+            spread=cuda.to_device((0.5 * kappa * spread).astype(F)),
+        )
+        c, policy = kappa * ready.c, np.zeros_like(ready.c)
+        self.first = at_optimum(ready.model, c, 0.0, agent.tolerance, policy, ready.work).tau
+
+    def begin(self, batch: Batch) -> Search:
+        """All seeds believe the same at first, and begin with the τ of that."""
+        seeds = len(batch.seeds)
+        return Search(cuda.to_device(np.full(seeds, self.first, F)), cuda.to_device(np.ones(seeds, F)))
+
+    def advance(self, batch: Batch, search: Search, log: Log, first: int, count: int) -> None:
+        kernel = episodes_for(batch.shape, self.kind)
+        kernel[batch.grid](
+            batch.world, batch.counts, self.numbers, search, batch.share, log, batch.key, batch.seeds, first, count
+        )
