@@ -1,8 +1,9 @@
 """Seeds side by side on a device: what every agent there is given, and how episodes come back."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from klearning.arrays.row_checks import same_entries
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.transitions import Known
-from klearning.gpu.layout import F, Counts, Log, Shape, World, no_counts, world_on_device, zeros
+from klearning.gpu.layout import Counts, Log, Shape, World, no_counts, world_on_device, zeros
 from klearning.gpu.random import run_key
 from klearning.models.mdp import MDP
 
@@ -89,6 +90,28 @@ def play(form: Form, batch: Batch, episodes: int) -> Iterator[Chunk]:
         yield Chunk(values[:count].T, returns[:count].T, hits[:count].T > 0.0, talk[:names, :count].transpose(0, 2, 1))
 
 
+def beliefs(batch: Batch, prior: Prior, mdp: MDP, which: Iterable[int]) -> list[Belief]:
+    """What some of the seeds believe, counted from the first, as the CPU has it."""
+    visits, sums, moves = (x.copy_to_host().astype(np.float64) for x in batch.counts)
+    start, succ = batch.world.start.copy_to_host(), batch.world.succ.copy_to_host()
+    pair = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    s, a = np.divmod(pair, mdp.actions)
+    cuts = mdp.layers.tolist()
+    layer = np.searchsorted(mdp.layers, s, side="right") - 1
+
+    def one(i: int) -> Belief:
+        n, r = (x[:, i].reshape(mdp.states, mdp.actions) for x in (visits, sums))
+        count = visits[pair, i] if batch.shape.single else moves[:, i]
+        blocks = [np.zeros((w, mdp.actions, y)) for w, y in pairwise(mdp.widths)]
+        for l, block in enumerate(blocks):
+            mine = layer == l
+            block[s[mine] - cuts[l], a[mine], succ[mine] - cuts[l + 1]] = count[mine]
+        by_layer = ([x[low:high] for low, high in pairwise(cuts)] for x in (n, r))
+        return Belief.from_counts(prior, *by_layer, blocks, mdp.initial)
+
+    return [one(i) for i in which]
+
+
 def check_prior(prior: Prior, mdp: MDP) -> None:
     """That the device can hold what is believed."""
     numbers, known = prior.reward.numbers(), prior.transitions
@@ -110,5 +133,3 @@ def check_world(mdp: MDP) -> None:
     if mdp.actions < 2:
         refuse(f"world={mdp!r}", "worlds with a choice: two actions or more")
 
-
-__all__ = ["Batch", "Chunk", "F", "Form", "check_prior", "check_world", "new_batch", "play", "refuse"]
