@@ -14,8 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda
 
-from klearning.gpu.layout import F, Shape
-from klearning.gpu.walk import play_for, policy_sweep_for
+from klearning.agents.k_learning import KLearning
+from klearning.beliefs.belief import Belief, Prior
+from klearning.gpu.batch import Batch, refuse
+from klearning.gpu.layout import F, Log, Shape
+from klearning.gpu.walk import play_for
+from klearning.models.mdp import MDP
+from klearning.optimism.bonuses import BONUSES
+from klearning.optimism.program import program
+from klearning.optimism.temperature import at_optimum
 
 OPTIMAL, SCHEDULE, FIXED = range(3)
 MOST_SWEEPS = 60
@@ -34,7 +41,6 @@ class Kind:
     spread: bool  # whether c has a part for unknown transitions besides
     shift: float  # 1 for Beta rewards
     learns: bool  # whether transitions are learnt
-    rides: bool = True  # whether the sweep evaluates the policy in the world as it goes
 
 
 class Numbers(NamedTuple):
@@ -55,18 +61,6 @@ class Search(NamedTuple):
 
     tau: Any  # where to begin
     curvature: Any  # d² f / (d log τ)², as a share of f − J
-
-
-class Log(NamedTuple):
-    """What is kept of every episode, (episodes, seeds)."""
-
-    values: Any
-    returns: Any
-    hits: Any
-    tau: Any
-    bound: Any
-    gap: Any
-    sweeps: Any
 
 
 @cache
@@ -93,7 +87,7 @@ def soft_sweep_for(shape: Shape, kind: Kind, shown: bool = False) -> Callable[..
     It writes the policy's shares and, if ``shown``, K.
     """
     horizon, states, actions, single, own = shape.horizon, shape.states, shape.actions, shape.single, shape.own
-    end, learns, rides, half_variance = shape.end, kind.learns, kind.rides, half_variance_for(kind)
+    end, learns, half_variance = shape.end, kind.learns, half_variance_for(kind)
 
     @cuda.jit(device=True, fastmath=True)
     def soft_sweep(
@@ -120,9 +114,7 @@ def soft_sweep_for(shape: Shape, kind: Kind, shown: bool = False) -> Callable[..
                 v, h, c, u = ZERO, ZERO, ZERO, ZERO
                 for a in range(actions):
                     k, n = s * actions + a, visits[a]
-                    V_next, H_next, C_next, Q = even_V, even_H, even_C, ZERO
-                    if rides:
-                        Q = world.reward[k, who]
+                    V_next, H_next, C_next, Q = even_V, even_H, even_C, world.reward[k, who]
                     if single:
                         if l + 1 < horizon:
                             y = world.place[k]
@@ -130,8 +122,7 @@ def soft_sweep_for(shape: Shape, kind: Kind, shown: bool = False) -> Callable[..
                             V_next += w * V[y]
                             H_next += w * H[y]
                             C_next += w * C[y]
-                            if rides:
-                                Q += U[y]
+                            Q += U[y]
                     else:
                         for e in range(world.start[k], world.start[k + 1]):
                             y = world.place[e]
@@ -139,8 +130,7 @@ def soft_sweep_for(shape: Shape, kind: Kind, shown: bool = False) -> Callable[..
                             V_next += w * V[y]
                             H_next += w * H[y]
                             C_next += w * C[y]
-                            if rides:
-                                Q += world.weight[e, who] * U[y]
+                            Q += world.weight[e, who] * U[y]
                     q = ONE / (x.total + n) if learns else ONE
                     per_visit = ONE / (x.strength + n)
                     c_s = half_variance(x, n, per_visit, l)
@@ -167,9 +157,7 @@ def soft_sweep_for(shape: Shape, kind: Kind, shown: bool = False) -> Callable[..
                 if s - low == end:
                     v, h, c = ZERO, ZERO, ZERO
                 y = world.slot[s]
-                V[y], H[y], C[y] = v, h, c
-                if rides:
-                    U[y] = u
+                V[y], H[y], C[y], U[y] = v, h, c, u
                 sum_V += v
                 sum_H += h
                 sum_C += c
@@ -192,18 +180,59 @@ def duality_gap(tau: Any, H: Any, C: Any) -> Any:
     return apart * apart
 
 
+class State(NamedTuple):
+    """Where a thread's search for τ stands."""
+
+    tau: Any
+    curvature: Any  # d² f / (d log τ)², as a share of f − J
+    sweeps: Any  # of this plan
+    low: Any  # the bracket
+    high: Any
+    before: Any  # log τ of the sweep before, and the slope there
+    slope_before: Any
+
+
+@cuda.jit(device=True, fastmath=True)
+def fresh(tau: Any, curvature: Any) -> Any:
+    """Before the first sweep of a plan."""
+    return State(tau, curvature, 0, ZERO, FARTHEST, ZERO, ZERO)
+
+
+@cuda.jit(device=True, fastmath=True)
+def improved(state: Any, H: Any, C: Any) -> Any:
+    """One step in log τ by the curvature that is known, kept inside the bracket: `newton` of temperature.py."""
+    tau, curvature, low, high = state.tau, state.curvature, state.low, state.high
+    now, slope, optimism = F(math.log(tau)), tau * H - C / tau, tau * H + C / tau
+    if state.sweeps > 0 and now != state.before:
+        seen = (slope - state.slope_before) / ((now - state.before) * optimism)
+        if seen > ZERO:
+            curvature = seen
+    if slope > ZERO:
+        high = tau
+    else:
+        low = tau
+    better = tau * F(math.exp(min(max(-slope / (curvature * optimism), -LONGEST_STEP), LONGEST_STEP)))
+    if better < low or better > high:
+        better = F(math.sqrt(low)) * F(math.sqrt(high))
+    return State(better, curvature, state.sweeps + 1, low, high, now, slope)
+
+
+@cuda.jit(device=True, fastmath=True)
+def close(x: Any, f: Any, optimism: Any, gap: Any, sweeps: Any) -> Any:
+    """Whether the gap is small enough: `allowed` of temperature.py."""
+    size = abs(f)
+    return gap <= max(x.tolerance * min(optimism, size), ROUNDING * max(optimism, size)) or sweeps >= MOST_SWEEPS
+
+
 @cache
-def plan_for(shape: Shape, kind: Kind, shown: bool = False) -> Callable[..., Any]:
-    """Choose τ and write the policy's shares; returns τ, f, the gap, the sweeps, and what to begin with next time."""
-    soft_sweep, half_variance = soft_sweep_for(shape, kind, shown), half_variance_for(kind)
-    rule, paper, horizon, actions = kind.rule, kind.paper, shape.horizon, shape.actions
-    log_actions = F(math.log(actions))
-    longest = F(horizon)
+def scheduled_for(shape: Shape, kind: Kind) -> Callable[..., Any]:
+    """e-betat: τ of episode t = 0, 1, …"""
+    horizon, actions, paper, half_variance = shape.horizon, shape.actions, kind.paper, half_variance_for(kind)
+    per_episode = F(shape.states * actions / (4.0 * horizon * math.log(actions)))
 
     @cuda.jit(device=True, fastmath=True)
     def scheduled(world: Any, counts: Any, x: Any, i: Any, t: Any) -> Any:
-        """e-betat, for episode t = 0, 1, …"""
-        B, states = ZERO, world.slot.size
+        B = ZERO
         if paper:
             B = TWO * (x.half + x.spread[horizon])
         else:
@@ -212,53 +241,20 @@ def plan_for(shape: Shape, kind: Kind, shown: bool = False) -> Callable[..., Any
                     n = counts.visits[k, i]
                     B = max(B, TWO * half_variance(x, n, ONE / (x.strength + n), l) * max(n, ONE))
         now = F(t + 1)
-        return F(math.sqrt(B * F(states * actions) * (ONE + F(math.log(now))) / (F(4.0) * longest * now * log_actions)))
+        return F(math.sqrt(B * per_episode * (ONE + F(math.log(now))) / now))
 
-    @cuda.jit(device=True, fastmath=True)
-    def plan(
-        world: Any, counts: Any, x: Any, tau: Any, curvature: Any, i: Any, t: Any, V: Any, H: Any, C: Any, U: Any,
-        share: Any, K: Any,
-    ) -> Any:  # fmt: skip
-        if rule == FIXED:
-            tau = x.tau
-        if rule == SCHEDULE:
-            tau = scheduled(world, counts, x, i, t)
-        low, high, before, slope_before, sweeps = ZERO, FARTHEST, ZERO, ZERO, 0
-        while True:
-            f, H_start, C_start, J = soft_sweep(world, counts, x, tau, i, V, H, C, U, share, K)
-            sweeps += 1
-            gap = duality_gap(tau, H_start, C_start)
-            if rule != OPTIMAL:
-                return tau, f, gap, sweeps, tau, curvature, J
-            slope, optimism = tau * H_start - C_start / tau, tau * H_start + C_start / tau
-            now = F(math.log(tau))
-            if sweeps > 1 and now != before:
-                seen = (slope - slope_before) / ((now - before) * optimism)
-                if seen > ZERO:
-                    curvature = seen
-            before, slope_before = now, slope
-            if slope > ZERO:
-                high = tau
-            else:
-                low = tau
-            step = min(max(-slope / (curvature * optimism), -LONGEST_STEP), LONGEST_STEP)
-            better = tau * F(math.exp(step))
-            if not low <= better <= high:
-                better = F(math.sqrt(low)) * F(math.sqrt(high))
-            size = abs(f)
-            allowed = max(x.tolerance * min(optimism, size), ROUNDING * max(optimism, size))
-            if gap <= allowed or sweeps == MOST_SWEEPS:
-                return tau, f, gap, sweeps, better, curvature, J
-            tau = better
-
-    return plan
+    return scheduled
 
 
 @cache
 def episodes_for(shape: Shape, kind: Kind) -> Any:
-    """The kernel: ``count`` episodes of every seed from episode ``first`` on."""
-    plan, policy_sweep, play = plan_for(shape, kind), policy_sweep_for(shape), play_for(shape)
-    slots, rides = shape.slots, kind.rides
+    """The kernel: ``count`` episodes of every seed from episode ``first`` on.
+
+    A turn of the loop is one sweep. Threads go side by side: one whose plan is done plays its episode and sweeps for
+    the next, while its neighbours still search for their τ.
+    """
+    soft_sweep, play, scheduled = soft_sweep_for(shape, kind), play_for(shape), scheduled_for(shape, kind)
+    slots, rule = shape.slots, kind.rule
 
     @cuda.jit(fastmath=True)
     def episodes(
@@ -267,38 +263,93 @@ def episodes_for(shape: Shape, kind: Kind) -> Any:
         i = cuda.grid(1)
         if i >= seeds.size:
             return
-        V, H, C, U = (
-            cuda.local.array(slots, F), cuda.local.array(slots, F), cuda.local.array(slots, F), cuda.local.array(slots, F)
-        )
-        seed, warm, curvature = seeds[i], search.tau[i], search.curvature[i]
-        for j in range(count):
-            t = first + j
-            tau, f, gap, sweeps, warm, curvature, J = plan(
-                world, counts, x, warm, curvature, i, t, V, H, C, U, share, share
-            )
-            log.values[j, i] = J if rides else policy_sweep(world, share, i, V)
-            total, hit = play(world, share, counts, key, seed, i, t)
-            log.returns[j, i], log.hits[j, i] = total, hit
-            log.tau[j, i], log.bound[j, i], log.gap[j, i], log.sweeps[j, i] = tau, f, gap, sweeps
-        search.tau[i], search.curvature[i] = warm, curvature
+        V, H, C = cuda.local.array(slots, F), cuda.local.array(slots, F), cuda.local.array(slots, F)
+        U, talk, j = cuda.local.array(slots, F), log.diagnostics, 0
+        state = fresh(search.tau[i], search.curvature[i])
+        if rule == SCHEDULE:
+            state = fresh(scheduled(world, counts, x, i, first), ONE)
+        while j < count:
+            tau = state.tau
+            f, H_start, C_start, J = soft_sweep(world, counts, x, tau, i, V, H, C, U, share, share)
+            gap = duality_gap(tau, H_start, C_start)
+            if rule == OPTIMAL:
+                state = improved(state, H_start, C_start)
+            sweeps = state.sweeps if rule == OPTIMAL else 1
+            if rule != OPTIMAL or close(x, f, tau * H_start + C_start / tau, gap, sweeps):
+                log.values[j, i] = J
+                log.returns[j, i], log.hits[j, i] = play(world, share, counts, key, seeds[i], i, first + j)
+                talk[0, j, i], talk[1, j, i], talk[2, j, i], talk[3, j, i] = tau, f, gap, sweeps
+                j += 1
+                if rule == OPTIMAL:
+                    state = fresh(state.tau, state.curvature)
+                if rule == SCHEDULE:
+                    state = fresh(scheduled(world, counts, x, i, first + j), ONE)
+        search.tau[i], search.curvature[i] = state.tau, state.curvature
 
     return episodes
 
 
 @cache
 def plans_for(shape: Shape, kind: Kind) -> Any:
-    """The kernel: one plan of every seed; writes K, and f, τ, gap and sweeps."""
-    plan, slots = plan_for(shape, kind, shown=True), shape.slots
+    """The kernel: one plan of every seed; writes K, and τ, f, gap and sweeps."""
+    soft_sweep, slots = soft_sweep_for(shape, kind, shown=True), shape.slots
 
     @cuda.jit(fastmath=True)
-    def plans(world: Any, counts: Any, x: Any, search: Any, share: Any, K: Any, out: Any, t: Any) -> None:
+    def plans(world: Any, counts: Any, x: Any, search: Any, share: Any, K: Any, out: Any) -> None:
         i = cuda.grid(1)
         if i >= search.tau.size:
             return
-        V, H, C, U = (
-            cuda.local.array(slots, F), cuda.local.array(slots, F), cuda.local.array(slots, F), cuda.local.array(slots, F)
-        )
-        found = plan(world, counts, x, search.tau[i], search.curvature[i], i, t, V, H, C, U, share, K)
-        out[0, i], out[1, i], out[2, i], out[3, i] = found[0], found[1], found[2], found[3]
+        V, H, C = cuda.local.array(slots, F), cuda.local.array(slots, F), cuda.local.array(slots, F)
+        U, state, done = cuda.local.array(slots, F), fresh(search.tau[i], search.curvature[i]), False
+        while not done:
+            tau = state.tau
+            f, H_start, C_start, _ = soft_sweep(world, counts, x, tau, i, V, H, C, U, share, K)
+            gap = duality_gap(tau, H_start, C_start)
+            state = improved(state, H_start, C_start)
+            done = close(x, f, tau * H_start + C_start / tau, gap, state.sweeps)
+            out[0, i], out[1, i], out[2, i], out[3, i] = tau, f, gap, state.sweeps
 
     return plans
+
+
+class KLearningForm:
+    """`KLearning` with a bonus c/τ and a share κ of it, as the device plays it."""
+
+    diagnostics = KLearning.diagnostics
+
+    def __init__(self, agent: KLearning, prior: Prior, mdp: MDP) -> None:
+        bonus = BONUSES[agent.bonus]
+        if isinstance(agent.optimism, str) or bonus.prices or bonus.fill is not None:
+            able = [name for name, row in BONUSES.items() if not row.prices and row.fill is None]
+            refuse(f"agent={agent!r}", f"bonuses {', '.join(able)} and a number for optimism")
+        ready = program(Belief.before(prior, mdp), agent.bonus)
+        numbers, transitions, kappa = prior.reward.numbers(), ready.belief.transitions, float(agent.optimism)
+        kinds = {"optimal": OPTIMAL, "schedule": SCHEDULE}
+        rule = kinds[agent.temperature] if isinstance(agent.temperature, str) else FIXED
+        spread = np.append(ready.numbers.spread, float(mdp.horizon) ** 2)  # the last is the schedule's
+        self.kind = Kind(
+            rule, agent.bonus == "paper", bool(ready.numbers.spread.any()), numbers.shift, transitions.learns
+        )
+        self.numbers = Numbers(
+            strength=F(numbers.strength),
+            weight=F(numbers.strength * numbers.mean),
+            half=F(0.5 * kappa * numbers.noise),
+            total=F(transitions.total),
+            mass=F(transitions.even_mass),
+            tolerance=F(agent.tolerance),
+            tau=F(0.0 if rule != FIXED else agent.temperature),
+            spread=cuda.to_device((0.5 * kappa * spread).astype(F)),
+        )
+        c, policy = kappa * ready.c, np.zeros_like(ready.c)
+        self.first = at_optimum(ready.model, c, 0.0, agent.tolerance, policy, ready.work).tau
+
+    def begin(self, batch: Batch) -> Search:
+        """All seeds believe the same at first, and begin with the τ of that."""
+        seeds = len(batch.seeds)
+        return Search(cuda.to_device(np.full(seeds, self.first, F)), cuda.to_device(np.ones(seeds, F)))
+
+    def advance(self, batch: Batch, search: Search, log: Log, first: int, count: int) -> None:
+        kernel = episodes_for(batch.shape, self.kind)
+        kernel[batch.grid](
+            batch.world, batch.counts, self.numbers, search, batch.share, log, batch.key, batch.seeds, first, count
+        )

@@ -48,6 +48,15 @@ class Counts(NamedTuple):
     moves: Any  # (entries, seeds): how often each successor came; (1, 1) where that is the visits
 
 
+class Log(NamedTuple):
+    """What is kept of every episode of one launch, on the device."""
+
+    values: Any  # (episodes, seeds): exact, of the policy
+    returns: Any
+    hits: Any  # 0 or 1
+    diagnostics: Any  # (names, episodes, seeds)
+
+
 @dataclass(frozen=True)
 class Shape:
     """What of a world is compiled into its kernels."""
