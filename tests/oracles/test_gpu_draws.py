@@ -11,7 +11,7 @@ from scipy import stats
 from klearning.gpu import draws, psrl
 from klearning.gpu.layout import Counts, Shape, World
 from klearning.gpu.value_iteration import Layer
-from tests.oracles.test_psrl_law import ROWS, dirichlet_draws, directions
+from tests.oracles.test_psrl_law import ROWS, directions, dirichlet_draws
 from tests.support.device_functions import on_cpu
 
 DRAWS = 8_000
@@ -79,7 +79,9 @@ def test_a_row_has_the_law_of_its_dirichlet(rows, row, direction):
     """P·V against direct draws. Rewards are certainly nothing."""
     n, mass, _ = ROWS[row]
     width = len(n)
-    ints = [np.array(x, np.int32) for x in ([0, 1, 1 + width], [0, width], range(width), range(width), range(width + 1))]
+    ints = [
+        np.array(x, np.int32) for x in ([0, 1, 1 + width], [0, width], range(width), range(width), range(width + 1))
+    ]
     floats = [np.zeros((width, 1), F)] * 3
     world = World(*ints, *floats, np.ones(1, F))
     moves = np.array(n, F)[:, None]

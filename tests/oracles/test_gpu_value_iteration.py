@@ -4,6 +4,7 @@ The GPU room's device functions are compiled for the CPU and play; the CPU's age
 """
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,12 @@ from scipy import stats
 
 import klearning as kl
 from klearning.beliefs.posterior import Episode
-from klearning.gpu import beb, psrl, rlsvi, ucbvi
 from klearning.gpu import value_iteration as vi
+from klearning.gpu.beb import BEBForm
 from klearning.gpu.layout import F
+from klearning.gpu.psrl import PSRLForm
+from klearning.gpu.rlsvi import RLSVIForm
+from klearning.gpu.ucbvi import UCBVIForm
 from klearning.trials.task import Streams
 from tests.support.device_functions import host_counts, host_world, on_cpu
 
@@ -67,27 +71,13 @@ class Device:
         return Episode(s, a, (self.counts.sums - before[1])[pair, 0].astype(float))
 
 
-def device(agent, monkeypatch, world=WORLD):
-    """The agent's numbers, as the room's door makes them."""
-    w, shape = host_world(monkeypatch, [world])
-    prior, L = PRIOR.reward.numbers(), world.horizon
-    mass = F(PRIOR.transitions.mass)
-    n0, weight = F(prior.strength), F(prior.strength * prior.mean)
-    match agent:
-        case kl.PSRL():
-            numbers = psrl.Numbers(n0, weight, F(prior.noise), mass)
-            return Device(shape, w, numbers, True, psrl.action_value_for(shape, psrl.Kind(beta=False, learns=True)))
-        case kl.RLSVI():
-            numbers = rlsvi.Numbers(F(prior.noise / agent.sd**2), F(agent.scale**2 * prior.noise))
-            return Device(shape, w, numbers, True, rlsvi.action_value_for(shape))
-        case kl.BEB():
-            numbers = beb.Numbers(n0, weight, mass, mass, F(2 * L**2 * agent.scale))
-            return Device(shape, w, numbers, False, beb.action_value_for(shape, learns=True))
-        case kl.UCBVI():
-            left = np.repeat(np.arange(L, 0, -1.0), np.diff(world.layers) * world.actions).astype(F)
-            log = F(np.log(5 * world.states * world.actions * L / agent.delta))
-            numbers = ucbvi.Numbers(left[:, None].copy(), F(agent.scale * 7 * L), log, F(0.0))
-            return Device(shape, w, numbers, False, ucbvi.action_value_for(shape))
+FORMS = {kl.PSRL: PSRLForm, kl.RLSVI: RLSVIForm, kl.BEB: BEBForm, kl.UCBVI: UCBVIForm}
+
+
+def device(agent, monkeypatch):
+    world, shape = host_world(monkeypatch, [WORLD])
+    form = FORMS[type(agent)](agent, PRIOR, WORLD)
+    return Device(shape, world, form.begin(SimpleNamespace(seeds=[0])), form.noisy, form.action_value(shape))
 
 
 def memory_of(agent):

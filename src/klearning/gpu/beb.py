@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 
 from numba import cuda
 
+from klearning.agents.beb import BEB
+from klearning.beliefs.belief import Belief, Prior
 from klearning.gpu.layout import F, Shape
-from klearning.gpu.value_iteration import expectation_for
+from klearning.gpu.value_iteration import ValueIterationForm, expectation_for
+from klearning.models.mdp import MDP
 
 ONE = F(1.0)
 
@@ -40,3 +43,17 @@ def action_value_for(shape: Shape, learns: bool) -> Callable[..., Any]:
         return Q + ((x.mass * below.mean + total) / (x.total + n) if learns else total)
 
     return action_value
+
+
+class BEBForm(ValueIterationForm):
+    """`BEB` as the device plays it."""
+
+    def __init__(self, agent: BEB, prior: Prior, mdp: MDP) -> None:
+        belief = Belief.before(prior, mdp)
+        reward, transitions, beta = prior.reward.numbers(), belief.transitions, agent.beta(agent.begin(belief))
+        numbers = reward.strength, reward.strength * reward.mean, transitions.total, transitions.even_mass, beta
+        super().__init__(mdp, Numbers(*(F(x) for x in numbers)))
+        self.learns = transitions.learns
+
+    def action_value(self, shape: Shape) -> Callable[..., Any]:
+        return action_value_for(shape, self.learns)

@@ -14,13 +14,19 @@ from typing import Any, NamedTuple
 
 from numba import cuda
 
+from klearning.agents.psrl import PSRL
+from klearning.beliefs.belief import Belief, Prior
+from klearning.beliefs.rewards import is_beta
+from klearning.gpu.batch import refuse
 from klearning.gpu.draws import beta, log_gamma, spread
 from klearning.gpu.layout import F, Shape
 from klearning.gpu.random import ROWS
-from klearning.gpu.value_iteration import expectation_for
+from klearning.gpu.value_iteration import ValueIterationForm, expectation_for
+from klearning.models.mdp import MDP
 
 ZERO, ONE, LOWEST = F(0.0), F(1.0), F(-3e38)
 SHARE, BREAKS, SEEN, COIN = ROWS, ROWS + 2, ROWS + 3, ROWS + 4  # what words are for: two for a Beta
+MASSES = 1e-25, 1e3  # a float32, and not too many breaks
 
 
 @dataclass(frozen=True)
@@ -93,3 +99,20 @@ def action_value_for(shape: Shape, kind: Kind) -> Callable[..., Any]:
         return Q + spread(unseen, ONE / x.mass, below.V, below.shift + below.first, below.width, draws, k, BREAKS)
 
     return action_value
+
+
+class PSRLForm(ValueIterationForm):
+    """`PSRL` as the device plays it."""
+
+    def __init__(self, agent: PSRL, prior: Prior, mdp: MDP) -> None:
+        reward, transitions = prior.reward.numbers(), Belief.before(prior, mdp).transitions
+        self.kind = Kind(beta=is_beta(reward), learns=transitions.learns)
+        self.noisy = not self.kind.beta
+        mass = transitions.even_mass
+        if transitions.learns and not MASSES[0] <= mass <= MASSES[1]:
+            refuse(f"transitions={prior.transitions!r}", f"masses from {MASSES[0]:g} to {MASSES[1]:g} with PSRL")
+        numbers = reward.strength, reward.strength * reward.mean, reward.noise, mass
+        super().__init__(mdp, Numbers(*(F(x) for x in numbers)))
+
+    def action_value(self, shape: Shape) -> Callable[..., Any]:
+        return action_value_for(shape, self.kind)

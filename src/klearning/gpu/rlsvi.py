@@ -10,8 +10,11 @@ from typing import Any, NamedTuple
 
 from numba import cuda
 
+from klearning.agents.rlsvi import RLSVI
+from klearning.beliefs.belief import Belief, Prior
 from klearning.gpu.layout import F, Shape
-from klearning.gpu.value_iteration import expectation_for
+from klearning.gpu.value_iteration import ValueIterationForm, expectation_for
+from klearning.models.mdp import MDP
 
 
 class Numbers(NamedTuple):
@@ -34,3 +37,16 @@ def action_value_for(shape: Shape) -> Callable[..., Any]:
         return total / weight + F(math.sqrt(x.variance / weight)) * z
 
     return action_value
+
+
+class RLSVIForm(ValueIterationForm):
+    """`RLSVI` as the device plays it."""
+
+    noisy = True
+
+    def __init__(self, agent: RLSVI, prior: Prior, mdp: MDP) -> None:
+        numbers = agent.begin(Belief.before(prior, mdp)).posterior.prior
+        super().__init__(mdp, Numbers(F(numbers.strength), F(agent.scale**2 * numbers.noise)))
+
+    def action_value(self, shape: Shape) -> Callable[..., Any]:
+        return action_value_for(shape)

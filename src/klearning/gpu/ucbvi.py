@@ -10,10 +10,15 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
+import numpy as np
 from numba import cuda
 
+from klearning.agents.ucbvi import UCBVI
+from klearning.beliefs.belief import Belief, Prior
+from klearning.gpu.batch import Batch, refuse
 from klearning.gpu.layout import F, Shape
-from klearning.gpu.value_iteration import expectation_for
+from klearning.gpu.value_iteration import ValueIterationForm, expectation_for
+from klearning.models.mdp import MDP
 
 ZERO, ONE = F(0.0), F(1.0)
 
@@ -46,3 +51,23 @@ def action_value_for(shape: Shape) -> Callable[..., Any]:
         return Q
 
     return action_value
+
+
+class UCBVIForm(ValueIterationForm):
+    """`UCBVI` with Hoeffding's bonus as the device plays it."""
+
+    def __init__(self, agent: UCBVI, prior: Prior, mdp: MDP) -> None:
+        if agent.bonus != "hoeffding":
+            refuse(f"agent={agent!r}", "UCBVI with bonus='hoeffding'")
+        settings, L = agent.settings(), mdp.horizon
+        self.before = agent.begin(Belief.before(prior, mdp)).Q.T.ravel().astype(F)  # any visit
+        pairs_and_steps = math.log(5.0 * mdp.states * mdp.actions * L / settings.confidence.delta)
+        numbers = 7.0 * L * settings.scale, pairs_and_steps, settings.confidence.episodes
+        super().__init__(mdp, Numbers(None, *(F(x) for x in numbers)))
+
+    def begin(self, batch: Batch) -> Numbers:
+        Q = np.repeat(self.before[:, None], len(batch.seeds), axis=1)
+        return self.numbers._replace(Q=cuda.to_device(Q))
+
+    def action_value(self, shape: Shape) -> Callable[..., Any]:
+        return action_value_for(shape)

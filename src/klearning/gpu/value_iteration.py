@@ -4,16 +4,19 @@ An agent is its Q_l(s,a), given V of the next layer; the rest is the same for al
 rides along. Here V has room for two whole layers, because a draw may lead to any state of the next one.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from numba import cuda
 
+from klearning.gpu.batch import Batch
 from klearning.gpu.draws import Draws, normals
-from klearning.gpu.layout import F, Shape
+from klearning.gpu.layout import F, Log, Shape
 from klearning.gpu.random import REWARDS, philox
 from klearning.gpu.walk import play_for
+from klearning.models.mdp import MDP
 
 ZERO, ONE = F(0.0), F(1.0)
 
@@ -26,14 +29,6 @@ class Layer(NamedTuple):
     first: Any  # its first state
     width: Any  # 0 behind the last layer
     mean: Any
-
-
-class Log(NamedTuple):
-    """What is kept of every episode, (episodes, seeds)."""
-
-    values: Any
-    returns: Any
-    hits: Any
 
 
 @cache
@@ -128,3 +123,24 @@ def episodes_for(shape: Shape, width: int, noisy: bool, action_value: Callable[.
             log.returns[j, i], log.hits[j, i] = play(world, share, counts, key, seed, i, t)
 
     return episodes
+
+
+class ValueIterationForm(ABC):
+    """Such an agent as the device plays it: its numbers, and its Q of a pair."""
+
+    diagnostics: ClassVar[tuple[str, ...]] = ()
+    noisy: ClassVar[bool] = False  # whether its Q needs a standard normal
+
+    def __init__(self, mdp: MDP, numbers: Any) -> None:
+        self.width, self.numbers = max(mdp.widths), numbers
+
+    @abstractmethod
+    def action_value(self, shape: Shape) -> Callable[..., Any]:
+        """The device function (world, counts, numbers, draws, i, k, z, below) → Q of pair k of the i-th seed."""
+
+    def begin(self, batch: Batch) -> Any:
+        return self.numbers
+
+    def advance(self, batch: Batch, numbers: Any, log: Log, first: int, count: int) -> None:
+        kernel = episodes_for(batch.shape, self.width, self.noisy, self.action_value(batch.shape))
+        kernel[batch.grid](batch.world, batch.counts, numbers, batch.share, log, batch.key, batch.seeds, first, count)
