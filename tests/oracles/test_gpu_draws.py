@@ -73,6 +73,7 @@ def test_a_gamma_far_below_one(scalars):
     assert abs((out[3] > 0.5).mean() - 0.5) < 4.4 * 0.5 / np.sqrt(DRAWS)  # by chance 1.1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["scattered", "one", "rising"])
 @pytest.mark.parametrize("row", [name for name, (n, _, support) in ROWS.items() if support is None])
 def test_a_row_has_the_law_of_its_dirichlet(rows, row, direction):
@@ -93,6 +94,7 @@ def test_a_row_has_the_law_of_its_dirichlet(rows, row, direction):
     assert stats.ks_2samp(out.round(5), direct.round(5), method="asymp").pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_weights_sum_to_one(rows):
     """Where all next states are worth the same, so is every draw."""
     world = World(*(np.array(x, np.int32) for x in ([0, 1, 4], [0, 3], range(3), range(3), range(4))),

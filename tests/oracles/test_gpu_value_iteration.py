@@ -3,6 +3,10 @@
 The GPU room's device functions are compiled for the CPU and play; the CPU's agent is shown the same episodes.
 """
 
+import json
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +21,7 @@ from klearning.gpu import value_iteration as vi
 from klearning.gpu.beb import BEBForm
 from klearning.gpu.layout import F
 from klearning.gpu.psrl import PSRLForm
+from klearning.gpu.random import run_key
 from klearning.gpu.rlsvi import RLSVIForm
 from klearning.gpu.ucbvi import UCBVIForm
 from klearning.trials.task import Streams
@@ -25,6 +30,7 @@ from tests.support.device_functions import host_counts, host_world, on_cpu
 PRIOR = kl.Prior(kl.Gaussian(0.2, 0.8, 0.5), kl.Dirichlet(0.7))
 WORLD = kl.random_mdp([3, 4, 2, 5], actions=3, prior=PRIOR, seed=4)
 KEY = (np.uint32(3), np.uint32(4))
+SLOW = pytest.mark.slow
 
 
 @dataclass
@@ -45,9 +51,9 @@ class Device:
         self.share = np.zeros((self.shape.states * (self.shape.actions - 1), 1), F)
         self.V, self.J = np.zeros(2 * self.width, F), np.zeros(2 * self.width, F)
 
-    def plan(self, t, seed=0):
+    def plan(self, t, seed=0, key=KEY):
         """The exact value of a new policy, and the agent's own value of the first layer's states."""
-        place = vi.Draws(KEY, np.uint32(seed), t)
+        place = vi.Draws(key, np.uint32(seed), t)
         value = self.plan_(self.world, self.counts, self.x, place, 0, self.V, self.J, self.share)
         base = 0 if self.shape.horizon % 2 == 1 else self.width
         return value, self.V[base : base + self.world.layers[1]].copy()
@@ -62,10 +68,10 @@ class Device:
             policy[a] = share
         return policy
 
-    def play(self, t):
+    def play(self, t, seed=0, key=KEY):
         """The next episode, read off the counts."""
         before = [x.copy() for x in self.counts]
-        self.play_(self.world, self.share, self.counts, KEY, np.uint32(0), 0, t)
+        self.play_(self.world, self.share, self.counts, key, np.uint32(seed), 0, t)
         pair = np.flatnonzero((self.counts.visits - before[0])[:, 0])
         s, a = divmod(pair, self.shape.actions)
         return Episode(s, a, (self.counts.sums - before[1])[pair, 0].astype(float))
@@ -74,9 +80,9 @@ class Device:
 FORMS = {kl.PSRL: PSRLForm, kl.RLSVI: RLSVIForm, kl.BEB: BEBForm, kl.UCBVI: UCBVIForm}
 
 
-def device(agent, monkeypatch):
-    world, shape = host_world(monkeypatch, [WORLD])
-    form = FORMS[type(agent)](agent, PRIOR, WORLD)
+def device(agent, monkeypatch, mdp=WORLD, prior=PRIOR):
+    world, shape = host_world(monkeypatch, [mdp])
+    form = FORMS[type(agent)](agent, prior, mdp)
     return Device(shape, world, form.begin(SimpleNamespace(seeds=[0])), form.noisy, form.action_value(shape))
 
 
@@ -99,7 +105,7 @@ def test_the_same_episodes_make_the_same_plans(agent, monkeypatch):
         memory = agent.update(memory, gpu.play(t), t)
 
 
-@pytest.mark.parametrize("agent", [pytest.param(kl.PSRL(), marks=pytest.mark.slow), kl.RLSVI()], ids=repr)
+@pytest.mark.parametrize("agent", [pytest.param(kl.PSRL(), marks=SLOW), kl.RLSVI()], ids=repr)
 def test_a_plan_has_the_law_of_the_cpu(agent, monkeypatch):
     """V of the first layer after ten episodes, and the policy's value: Kolmogorov–Smirnov, 4e-4 by chance."""
     gpu, memory = device(agent, monkeypatch), memory_of(agent)
@@ -115,3 +121,99 @@ def test_a_plan_has_the_law_of_the_cpu(agent, monkeypatch):
         want[i] = *memory.V[:3], WORLD.value(memory.policy)
     for x, y in zip(got.T, want.T):
         assert stats.ks_2samp(x.round(4), y.round(4), method="asymp").pvalue > 1e-4
+
+
+SIMULATION = """
+import json
+from dataclasses import replace
+import numpy as np
+import klearning as kl
+from klearning.gpu.batch import new_batch, play
+from klearning.gpu.psrl import PSRLForm
+from klearning.gpu.rlsvi import RLSVIForm
+from klearning.gpu.beb import BEBForm
+from klearning.gpu.ucbvi import UCBVIForm
+
+numbers = {}
+for form in (PSRLForm, RLSVIForm, BEBForm, UCBVIForm):
+    world, agent = kl.deep_sea(4, slip=0.2), getattr(kl, form.__name__.removesuffix("Form"))()
+    batch = new_batch([world], type(agent).__name__, np.array([3, 8], np.uint32))
+    chunks = list(play(form(agent, kl.Prior(), world), batch, 6))
+    parts = (np.concatenate([getattr(chunk, name) for chunk in chunks], axis=1) for name in ("values", "returns"))
+    numbers[type(agent).__name__] = [part.tolist() for part in parts]
+
+seeds, agent = np.array([3, 8], np.uint32), kl.RLSVI()
+worlds = [replace(kl.random_mdp([2, 3], seed=i), name="one") for i in (5, 6)]
+
+def values(worlds):
+    return next(play(RLSVIForm(agent, kl.Prior(), worlds[0]), new_batch(worlds, "RLSVI", seeds), 1)).values
+
+together, alone = values(worlds), [values([w])[i] for i, w in enumerate(worlds)]
+numbers["worlds of their own"] = [together.tolist(), np.array(alone).tolist()]
+print(json.dumps(numbers))
+"""
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    """Values and returns, (2, seeds, episodes), of the kernels in Numba's CUDA simulator."""
+    command = [sys.executable, "-c", SIMULATION]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1"})
+    assert done.returncode == 0, done.stderr
+    return {name: np.array(x) for name, x in json.loads(done.stdout).items()}
+
+
+@pytest.mark.parametrize(
+    "agent", [kl.RLSVI(), *(pytest.param(a, marks=SLOW) for a in (kl.PSRL(), kl.BEB(), kl.UCBVI()))], ids=repr
+)
+def test_the_simulator_plays_the_same_episodes(agent, simulated, monkeypatch):
+    """The kernels, from their launch to their log."""
+    world = kl.deep_sea(4, slip=0.2)
+    values, returns = simulated[type(agent).__name__]
+    key = run_key(world.name, type(agent).__name__)
+    for i, seed in enumerate((3, 8)):
+        gpu = device(agent, monkeypatch, world, kl.Prior())
+        for t in range(6):
+            value, _ = gpu.plan(t, seed, key)
+            assert value == pytest.approx(values[i, t], abs=1e-5)
+            assert gpu.play(t, seed, key).rewards.sum() == pytest.approx(returns[i, t], abs=1e-5)
+
+
+def test_every_seed_may_have_a_world_of_its_own(simulated):
+    together, alone = simulated["worlds of their own"]
+    np.testing.assert_array_equal(together, alone)
+    assert together[0] != together[1]
+
+
+@pytest.mark.slow
+def test_psrl_finds_the_treasure_as_soon_as_on_the_cpu(monkeypatch):
+    """Means of first hits and of regret over 400 seeds, within 4.4 standard errors: 2.2e-5 by chance."""
+    world, seeds, episodes = kl.deep_sea(4, slip=0.2), 400, 40
+    best, key = kl.optimal(world).value, run_key(world.name, "PSRL")
+    values, hits = np.zeros((seeds, episodes)), np.zeros((seeds, episodes), bool)
+    for seed in range(seeds):
+        gpu = device(kl.PSRL(), monkeypatch, world, kl.Prior())
+        for t in range(episodes):
+            values[seed, t], _ = gpu.plan(t, seed, key)
+            episode = gpu.play(t, seed, key)
+            hits[seed, t] = (episode.states[-1], episode.actions[-1]) == world.goal
+    cpu = kl.run(kl.PSRL(), world, episodes=episodes, seeds=seeds)
+    ours = [np.cumsum(best - values, axis=1)[:, -1], np.where(hits.any(axis=1), hits.argmax(axis=1) + 1, episodes)]
+    theirs = [cpu.regret[:, -1], np.nan_to_num(cpu.first_hit, nan=episodes)]
+    for x, y in zip(ours, theirs):
+        assert abs(x.mean() - y.mean()) < 4.4 * np.sqrt((x.var() + y.var()) / seeds)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", [kl.PSRL(), kl.RLSVI()], ids=repr)
+def test_bayes_regret_in_worlds_of_the_prior(agent, monkeypatch):
+    """The mean difference over 300 worlds, each played on both, within 4.4 standard errors: 1.1e-5 by chance."""
+    worlds, episodes = [kl.random_mdp([3, 4, 2, 5], actions=3, prior=PRIOR, seed=i) for i in range(300)], 15
+    apart = []
+    for i, world in enumerate(worlds):
+        gpu, total = device(agent, monkeypatch, world), 0.0
+        for t in range(episodes):
+            total += kl.optimal(world).value - gpu.plan(t, i)[0]
+            gpu.play(t, i)
+        apart.append(total - kl.run(agent, world, prior=PRIOR, episodes=episodes, seeds=[i]).regret[0, -1])
+    assert abs(np.mean(apart)) < 4.4 * np.std(apart) / np.sqrt(len(worlds))
