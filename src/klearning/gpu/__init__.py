@@ -28,10 +28,14 @@ def run(*given: Any, **settings: Any) -> Any:
     from numba import config, cuda
 
     if not config.ENABLE_CUDASIM and not cuda.is_available():
-        raise OSError(f'device="gpu" finds no GPU that CUDA can use: {_why(cuda)}; device="cpu" needs none')
+        raise OSError(
+            f'device="gpu" finds no GPU: {_why(cuda)}. Use device="cpu", '
+            "or pip install 'klearning[gpu]' on a machine with an NVIDIA driver"
+        )
     return import_module(f"{__name__}.run").run(*given, **settings)
 
 
 def _why(cuda: Any) -> str:
-    error = cuda.cuda_error()
-    return " ".join(str(error).split()) if error is not None else "pip install 'klearning[gpu]', and an NVIDIA driver"
+    """The first sentence of CUDA's own words."""
+    words = " ".join(str(cuda.cuda_error() or "no device is visible").split())
+    return words.split(". ")[0].rstrip(".")

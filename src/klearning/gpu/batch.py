@@ -18,6 +18,7 @@ from klearning.gpu.random import run_key
 from klearning.models.mdp import MDP
 
 THREADS = 128  # per block
+REGISTERS: int | None = None  # per thread at most; None lets the compiler choose
 LAUNCH_SECONDS = 0.2  # about how long a kernel runs before Python may show progress or stop
 LAUNCH_BYTES = 2**30  # what the log of one launch may take
 SMALLEST, LARGEST = 1e-25, 1e25  # of the prior's numbers: their squares are float32
@@ -39,10 +40,12 @@ class Batch:
     share: Any  # (S·(A−1), seeds): the policies
     key: tuple[np.uint32, np.uint32]
     seeds: Any  # (seeds,), uint32
+    threads: int = THREADS
+    registers: int | None = REGISTERS
 
     @property
     def grid(self) -> tuple[int, int]:
-        return -(-len(self.seeds) // THREADS), THREADS
+        return -(-len(self.seeds) // self.threads), self.threads
 
 
 class Form(Protocol):

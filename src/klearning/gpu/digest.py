@@ -56,6 +56,22 @@ class Digest:
         """How it went, in a few lines, with 95% intervals."""
         return text_card(self._title(), self._facts())
 
+    def data(self) -> dict[str, Any]:
+        """Numbers for programs, of the seeds together: by name, as plain data."""
+        times = {"first_hit": self.first_hit, "solved": self.solved}
+        return {
+            "agent": str(self.agent),
+            "world": self.world.name,
+            "episodes": self.episodes,
+            "seeds": len(self.seeds),
+            "optimal_value": float(np.mean(self.optimal_value)),
+            "regret": {"mean": float(self.mean_regret[-1]), "error": float(self.regret_errors[-1])},
+            "regret_quantiles": dict(zip(map(str, LEVELS), self.regret_quantiles[-1].tolist(), strict=True)),
+            **{name: _times(x) for name, x in times.items()},
+            "last_value": float(self.mean_values[-1]),
+            "seconds": self.seconds,
+        }
+
     def frame(self) -> "DataFrame":
         """A pandas data frame, one row per episode: means over the seeds, and the standard error of the regret."""
         columns: dict[str, Any] = {
@@ -111,6 +127,13 @@ class Digest:
 
 def _told(x: Interval) -> str:
     return f"{x.estimate:.5g}" + ("" if np.isnan(x.low) else f" [{x.low:.5g}, {x.high:.5g}]")
+
+
+def _times(x: Floats) -> dict[str, float | int]:
+    """How many seeds came there, and when: nobody's mean where nobody did."""
+    there = x[np.isfinite(x)]
+    mean, median = (float(f(there)) if there.size else float("nan") for f in (np.mean, np.median))
+    return {"seeds": there.size, "mean": mean, "median": median}
 
 
 def curve_episodes(episodes: int) -> Ints:

@@ -49,6 +49,11 @@ class Runs:
     seconds: float
 
     @property
+    def episodes(self) -> int:
+        """How many each seed played."""
+        return self.values.shape[1]
+
+    @property
     def regret(self) -> Floats:
         """Exact cumulative regret."""
         return regret.cumulative_regret(self.optimal_value, self.values)
