@@ -35,12 +35,12 @@ def speed(depth: int, seeds: int, episodes: int, launch: int = 50) -> dict[str, 
     form = KLearningForm(agent, kl.Prior(), world)
     log = Log(*(zeros((launch, seeds)) for _ in range(3)), zeros((4, launch, seeds)))
     began = time.perf_counter()
-    warm = new_batch([world], "KLearning", np.arange(seeds, dtype=np.uint32))
+    warm = new_batch(world, "KLearning", np.arange(seeds, dtype=np.uint32))
     form.advance(warm, form.begin(warm), log, 0, 1)
     cuda.synchronize()
     compiled = time.perf_counter() - began
     del warm
-    batch = new_batch([world], "KLearning", np.arange(seeds, dtype=np.uint32))
+    batch = new_batch(world, "KLearning", np.arange(seeds, dtype=np.uint32))
     search, seconds, sweeps, together = form.begin(batch), 0.0, [], []
     for first in range(0, episodes, launch):
         count = min(launch, episodes - first)
@@ -102,7 +102,7 @@ def accuracy(depth: int = 20, count: int = 1000, ages: tuple[int, ...] = (1, 3, 
     worst = dict.fromkeys(("K", "f", "gap", "optimum"), 0.0)
     compared = 0
     for age in ages:
-        batch = new_batch([world], "KLearning", np.arange(each, dtype=np.uint32))
+        batch = new_batch(world, "KLearning", np.arange(each, dtype=np.uint32))
         for _ in play(form, batch, age):
             pass
         solved = [program(belief, agent.bonus) for belief in beliefs(batch, prior, world, range(each))]
@@ -129,7 +129,7 @@ def learning(depth: int, episodes: int, seeds: int, cpu_seeds: int) -> dict[str,
     """First hits and solved times on both, with 95% intervals of their means over the seeds that solved it."""
     world, agent, result = kl.deep_sea(depth), kl.KLearning(tolerance=TOLERANCE), {}
     form = KLearningForm(agent, kl.Prior(), world)
-    batch = new_batch([world], "KLearning", np.arange(seeds, dtype=np.uint32))
+    batch = new_batch(world, "KLearning", np.arange(seeds, dtype=np.uint32))
     chunks = list(play(form, batch, episodes))
     hits = np.concatenate([chunk.hits for chunk in chunks], axis=1)
     values = np.concatenate([chunk.values for chunk in chunks], axis=1)

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from klearning.arrays.row_checks import same_entries
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.transitions import Known
-from klearning.gpu.layout import Counts, Log, Shape, World, no_counts, world_on_device, zeros
+from klearning.gpu.layout import Counts, Log, Shape, World, Worlds, no_counts, world_on_device, zeros
 from klearning.gpu.random import run_key
 from klearning.models.mdp import MDP
 
 THREADS = 128  # per block
+REGISTERS: int | None = None  # per thread at most; None lets the compiler choose
 LAUNCH_SECONDS = 0.2  # about how long a kernel runs before Python may show progress or stop
 LAUNCH_BYTES = 2**30  # what the log of one launch may take
 SMALLEST, LARGEST = 1e-25, 1e25  # of the prior's numbers: their squares are float32
@@ -39,10 +40,12 @@ class Batch:
     share: Any  # (S·(A−1), seeds): the policies
     key: tuple[np.uint32, np.uint32]
     seeds: Any  # (seeds,), uint32
+    threads: int = THREADS
+    registers: int | None = REGISTERS
 
     @property
     def grid(self) -> tuple[int, int]:
-        return -(-len(self.seeds) // THREADS), THREADS
+        return -(-len(self.seeds) // self.threads), self.threads
 
 
 class Form(Protocol):
@@ -57,11 +60,19 @@ class Form(Protocol):
         """Play ``count`` episodes of every seed, the first of them episode ``first`` = 0, 1, …; write the log."""
 
 
-def new_batch(worlds: list[MDP], agent: str, seeds: NDArray[np.uint32]) -> Batch:
-    world, shape = world_on_device(worlds)
+def new_batch(world: MDP | Worlds, agent: str, seeds: NDArray[np.uint32]) -> Batch:
+    there, shape = world_on_device(world)
     share = zeros((shape.states * (shape.actions - 1), len(seeds)))
-    key = run_key(worlds[0].name, agent)
-    return Batch(world, shape, no_counts(world, shape, len(seeds)), share, key, cuda.to_device(seeds))
+    counts, key = no_counts(there, shape, len(seeds)), run_key(world.name, agent)
+    return Batch(there, shape, counts, share, key, cuda.to_device(seeds))
+
+
+def bytes_per_seed(world: MDP | Worlds) -> int:
+    """What a seed takes on the device, without its log."""
+    one = world if isinstance(world, MDP) else world.like
+    pairs, entries = one.states * one.actions, int(one.rows.length.sum())
+    own = 0 if isinstance(world, MDP) else pairs + entries
+    return 4 * (2 * pairs + one.states * (one.actions - 1) + entries + own)
 
 
 class Chunk(NamedTuple):
@@ -112,7 +123,7 @@ def beliefs(batch: Batch, prior: Prior, mdp: MDP, which: Iterable[int]) -> list[
     return [one(i) for i in which]
 
 
-def check_prior(prior: Prior, mdp: MDP) -> None:
+def check_prior(prior: Prior, world: MDP | Worlds) -> None:
     """That the device can hold what is believed."""
     numbers, known = prior.reward.numbers(), prior.transitions
     if prior.stationary:
@@ -123,13 +134,13 @@ def check_prior(prior: Prior, mdp: MDP) -> None:
         if not SMALLEST <= x <= LARGEST:
             refuse(f"reward={prior.reward!r}", f"rewards of a {name} between {SMALLEST:g} and {LARGEST:g}, squared")
     if isinstance(known, Known):
-        if not same_entries(Belief.before(prior, mdp).transitions.rows, mdp.rows):
+        if isinstance(world, Worlds) or not same_entries(Belief.before(prior, world).transitions.rows, world.rows):
             refuse(f"transitions={known!r}", "transitions known as they are: Known(world)")
     elif known.support is not None:
         refuse(f"transitions={known!r}", "a Dirichlet over whole layers, without support")
 
 
-def check_world(mdp: MDP) -> None:
-    if mdp.actions < 2:
-        refuse(f"world={mdp!r}", "worlds with a choice: two actions or more")
+def check_world(world: MDP | Worlds) -> None:
+    if (world if isinstance(world, MDP) else world.like).actions < 2:
+        refuse(f"world={world!r}", "worlds with a choice: two actions or more")
 

@@ -247,7 +247,7 @@ def scheduled_for(shape: Shape, kind: Kind) -> Callable[..., Any]:
 
 
 @cache
-def episodes_for(shape: Shape, kind: Kind) -> Any:
+def episodes_for(shape: Shape, kind: Kind, registers: int | None = None) -> Any:
     """The kernel: ``count`` episodes of every seed from episode ``first`` on.
 
     A turn of the loop is one sweep. Threads go side by side: one whose plan is done plays its episode and sweeps for
@@ -256,7 +256,7 @@ def episodes_for(shape: Shape, kind: Kind) -> Any:
     soft_sweep, play, scheduled = soft_sweep_for(shape, kind), play_for(shape), scheduled_for(shape, kind)
     slots, rule = shape.slots, kind.rule
 
-    @cuda.jit(fastmath=True)
+    @cuda.jit(fastmath=True, **({} if registers is None else {"max_registers": registers}))
     def episodes(
         world: Any, counts: Any, x: Any, search: Any, share: Any, log: Any, key: Any, seeds: Any, first: Any, count: Any
     ) -> None:
@@ -349,7 +349,7 @@ class KLearningForm:
         return Search(cuda.to_device(np.full(seeds, self.first, F)), cuda.to_device(np.ones(seeds, F)))
 
     def advance(self, batch: Batch, search: Search, log: Log, first: int, count: int) -> None:
-        kernel = episodes_for(batch.shape, self.kind)
+        kernel = episodes_for(batch.shape, self.kind, batch.registers)
         kernel[batch.grid](
             batch.world, batch.counts, self.numbers, search, batch.share, log, batch.key, batch.seeds, first, count
         )

@@ -12,7 +12,6 @@ been swept: each state has a ``slot`` of a small array per thread, one that is f
 for one layer and a state, not for two layers.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -36,7 +35,7 @@ class World(NamedTuple):
     slot: Any  # (S,), int32
     weight: Any  # (entries, worlds): probabilities; worlds is 1, or one per seed
     reward: Any  # (S·A, worlds): means
-    noise: Any  # (S·A, worlds): standard deviations
+    noise: Any  # (S·A, 1): standard deviations
     initial: Any  # (S_1,)
 
 
@@ -94,9 +93,32 @@ def slots(world: MDP) -> Ints:
     return slot
 
 
-def world_on_device(worlds: Sequence[MDP]) -> tuple[World, Shape]:
-    """One world for all seeds, or one of the same layers and successors per seed."""
-    one = worlds[0]
+@dataclass(frozen=True, eq=False, repr=False)
+class Worlds:
+    """A world for every seed, all of the same layers and possible successors: those of ``like``."""
+
+    like: MDP
+    reward: Floats  # (worlds, A, S): means
+    weight: Floats  # (worlds, entries): probabilities, in the order of the pool of ``like.rows``
+    optimal_values: Floats  # (worlds,)
+
+    def __len__(self) -> int:
+        return len(self.reward)
+
+    @property
+    def name(self) -> str:
+        return self.like.name
+
+    def __repr__(self) -> str:
+        return f"Worlds({len(self):,} × {self.like!r})"
+
+    def part(self, first: int, last: int) -> "Worlds":
+        span = slice(first, last)
+        return Worlds(self.like, self.reward[span], self.weight[span], self.optimal_values[span])
+
+
+def world_on_device(world: MDP | Worlds) -> tuple[World, Shape]:
+    one = world if isinstance(world, MDP) else world.like
     entry, row = places(one.rows)
     a, s = row // one.states, row % one.states
     order = np.lexsort((entry, a, s))  # by state, then action; the entries of a row as they were
@@ -108,14 +130,15 @@ def world_on_device(worlds: Sequence[MDP]) -> tuple[World, Shape]:
     state, action = one.goal if one.goal is not None else (-1, -1)
     shape = Shape(
         horizon=one.horizon, states=one.states, actions=one.actions, slots=int(slot.max()) + 1,
-        single=bool(np.array_equal(pair, np.arange(inner))), own=len(worlds) > 1,
+        single=bool(np.array_equal(pair, np.arange(inner))), own=isinstance(world, Worlds),
         bernoulli=isinstance(one.noise, str), goal_state=-1 if one.recurring else state,
         goal_place=state if one.recurring else -1, goal_action=action, end=-1 if one.end is None else one.end,
     )  # fmt: skip
-    weight = np.stack([w.rows.weight[entry] for w in worlds], axis=1)
-    reward, noise = (np.stack([x.T.ravel() for x in xs], axis=1) for xs in (
-        [w.reward for w in worlds], [w.noise_table for w in worlds],
-    ))  # fmt: skip
+    noise = one.noise_table.T.reshape(-1, 1)
+    if isinstance(world, MDP):
+        weight, reward = one.rows.weight[entry, None], one.reward.T.reshape(-1, 1)
+    else:
+        weight, reward = world.weight.T[entry], world.reward.transpose(2, 1, 0).reshape(-1, len(world))
     ints = (np.asarray(x, np.int32) for x in (one.layers, start, succ, slot[succ], slot))
     floats = (np.asarray(x, F) for x in (weight, reward, noise, one.initial))
     return World(*(cuda.to_device(np.ascontiguousarray(x)) for x in (*ints, *floats))), shape
@@ -142,10 +165,3 @@ def fill_zero(x: Any) -> None:
     if i < x.size:
         x[i] = 0
 
-
-def counts_on_device(world: MDP, shape: Shape, visits: Floats, sums: Floats, moves: Floats) -> Counts:
-    """Statistics of many seeds, (seeds, A, S) as the CPU has them; ``moves`` (entries, seeds) on the world's rows."""
-    def turned(x: Floats) -> Any:
-        return cuda.to_device(np.ascontiguousarray(x.transpose(2, 1, 0).reshape(-1, len(x)), F))
-
-    return Counts(turned(visits), turned(sums), zeros((1, 1)) if shape.single else cuda.to_device(moves.astype(F)))

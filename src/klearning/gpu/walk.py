@@ -82,7 +82,7 @@ def play_for(shape: Shape) -> Callable[..., Any]:
             if bernoulli:
                 r = ONE if unit(words[1]) < r else ZERO
             else:
-                r += world.noise[k, who] * normal(words[1], words[2])
+                r += world.noise[k, 0] * normal(words[1], words[2])
             if place == end:
                 r = ZERO
             total += r
