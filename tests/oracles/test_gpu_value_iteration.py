@@ -18,12 +18,9 @@ from scipy import stats
 import klearning as kl
 from klearning.beliefs.posterior import Episode
 from klearning.gpu import value_iteration as vi
-from klearning.gpu.beb import BEBForm
 from klearning.gpu.layout import F
-from klearning.gpu.psrl import PSRLForm
 from klearning.gpu.random import run_key
-from klearning.gpu.rlsvi import RLSVIForm
-from klearning.gpu.ucbvi import UCBVIForm
+from klearning.gpu.run import FORMS
 from klearning.trials.task import Streams
 from tests.support.device_functions import host_counts, host_world, on_cpu
 
@@ -77,11 +74,8 @@ class Device:
         return Episode(s, a, (self.counts.sums - before[1])[pair, 0].astype(float))
 
 
-FORMS = {kl.PSRL: PSRLForm, kl.RLSVI: RLSVIForm, kl.BEB: BEBForm, kl.UCBVI: UCBVIForm}
-
-
 def device(agent, monkeypatch, mdp=WORLD, prior=PRIOR):
-    world, shape = host_world(monkeypatch, [mdp])
+    world, shape = host_world(monkeypatch, mdp)
     form = FORMS[type(agent)](agent, prior, mdp)
     return Device(shape, world, form.begin(SimpleNamespace(seeds=[0])), form.noisy, form.action_value(shape))
 
@@ -125,31 +119,12 @@ def test_a_plan_has_the_law_of_the_cpu(agent, monkeypatch):
 
 SIMULATION = """
 import json
-from dataclasses import replace
-import numpy as np
 import klearning as kl
-from klearning.gpu.batch import new_batch, play
-from klearning.gpu.psrl import PSRLForm
-from klearning.gpu.rlsvi import RLSVIForm
-from klearning.gpu.beb import BEBForm
-from klearning.gpu.ucbvi import UCBVIForm
 
 numbers = {}
-for form in (PSRLForm, RLSVIForm, BEBForm, UCBVIForm):
-    world, agent = kl.deep_sea(4, slip=0.2), getattr(kl, form.__name__.removesuffix("Form"))()
-    batch = new_batch([world], type(agent).__name__, np.array([3, 8], np.uint32))
-    chunks = list(play(form(agent, kl.Prior(), world), batch, 6))
-    parts = (np.concatenate([getattr(chunk, name) for chunk in chunks], axis=1) for name in ("values", "returns"))
-    numbers[type(agent).__name__] = [part.tolist() for part in parts]
-
-seeds, agent = np.array([3, 8], np.uint32), kl.RLSVI()
-worlds = [replace(kl.random_mdp([2, 3], seed=i), name="one") for i in (5, 6)]
-
-def values(worlds):
-    return next(play(RLSVIForm(agent, kl.Prior(), worlds[0]), new_batch(worlds, "RLSVI", seeds), 1)).values
-
-together, alone = values(worlds), [values([w])[i] for i, w in enumerate(worlds)]
-numbers["worlds of their own"] = [together.tolist(), np.array(alone).tolist()]
+for agent in (kl.PSRL(), kl.RLSVI(), kl.BEB(), kl.UCBVI()):
+    runs = kl.run(agent, kl.deep_sea(4, slip=0.2), episodes=6, seeds=[3, 8], device="gpu")
+    numbers[type(agent).__name__] = [runs.values.tolist(), runs.returns.tolist()]
 print(json.dumps(numbers))
 """
 
@@ -177,12 +152,6 @@ def test_the_simulator_plays_the_same_episodes(agent, simulated, monkeypatch):
             value, _ = gpu.plan(t, seed, key)
             assert value == pytest.approx(values[i, t], abs=1e-5)
             assert gpu.play(t, seed, key).rewards.sum() == pytest.approx(returns[i, t], abs=1e-5)
-
-
-def test_every_seed_may_have_a_world_of_its_own(simulated):
-    together, alone = simulated["worlds of their own"]
-    np.testing.assert_array_equal(together, alone)
-    assert together[0] != together[1]
 
 
 @pytest.mark.slow

@@ -28,10 +28,10 @@ def _here(thing: Any) -> Any:
     return on_cpu(thing) if isinstance(thing, CUDADispatcher) else thing
 
 
-def host_world(monkeypatch: Any, worlds: Any) -> tuple[layout.World, layout.Shape]:
+def host_world(monkeypatch: Any, world: Any) -> tuple[layout.World, layout.Shape]:
     """What `world_on_device` makes, in arrays of the host."""
     monkeypatch.setattr(layout.cuda, "to_device", np.asarray)
-    return layout.world_on_device(worlds)
+    return layout.world_on_device(world)
 
 
 def host_counts(world: layout.World, shape: layout.Shape, seeds: int) -> layout.Counts:

@@ -1,26 +1,40 @@
 """`run` on a device: an agent in a world, or in one world per seed, with all seeds at once."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 from numba import config, cuda
 
+from klearning.agents.beb import BEB
 from klearning.agents.k_learning import KLearning
+from klearning.agents.psrl import PSRL
+from klearning.agents.rlsvi import RLSVI
+from klearning.agents.ucbvi import UCBVI
 from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.screen import ProgressBar
 from klearning.beliefs.belief import Prior
 from klearning.gpu.batch import Chunk, Form, bytes_per_seed, check_prior, check_world, new_batch, play, refuse
+from klearning.gpu.beb import BEBForm
 from klearning.gpu.digest import Digest, Tally, digest
 from klearning.gpu.k_learning import KLearningForm
 from klearning.gpu.layout import Worlds
+from klearning.gpu.psrl import PSRLForm
+from klearning.gpu.rlsvi import RLSVIForm
+from klearning.gpu.ucbvi import UCBVIForm
 from klearning.models.mdp import MDP, optimal_value
 from klearning.trials.agent import Agent
 from klearning.trials.run import Runs
 
-FORMS: dict[type, Callable[[Any, Prior, MDP], Form]] = {KLearning: KLearningForm}
+FORMS: dict[type, Callable[[Any, Prior, MDP], Form]] = {
+    KLearning: KLearningForm,
+    PSRL: PSRLForm,
+    RLSVI: RLSVIForm,
+    BEB: BEBForm,
+    UCBVI: UCBVIForm,
+}
 
 ALL_BYTES = 2**31  # `Runs` up to this size, else a `Digest`: whichever machine it is
 SHARE = 0.7  # of the device's free memory, for beliefs
@@ -61,7 +75,9 @@ def run(
             last = min(first + group, len(seeds))
             here = world.part(first, last) if isinstance(world, Worlds) else world
             batch = new_batch(here, type(agent).__name__, np.array(seeds[first:last], np.uint32))
-            tally = Tally(best[first:last] if isinstance(best, np.ndarray) else best, last - first, episodes, len(names))
+            tally = Tally(
+                best[first:last] if isinstance(best, np.ndarray) else best, last - first, episodes, len(names)
+            )
             kept: list[Chunk] = []
             for chunk in play(form, batch, episodes):
                 if whole:

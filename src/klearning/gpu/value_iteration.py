@@ -104,11 +104,13 @@ def plan_for(shape: Shape, width: int, noisy: bool, action_value: Callable[..., 
 
 
 @cache
-def episodes_for(shape: Shape, width: int, noisy: bool, action_value: Callable[..., Any]) -> Any:
+def episodes_for(
+    shape: Shape, width: int, noisy: bool, action_value: Callable[..., Any], registers: int | None = None
+) -> Any:
     """The kernel: ``count`` episodes of every seed from episode ``first`` on. ``width`` is that of the widest layer."""
     plan, play, room = plan_for(shape, width, noisy, action_value), play_for(shape), 2 * width
 
-    @cuda.jit(fastmath=True)
+    @cuda.jit(fastmath=True, **({} if registers is None else {"max_registers": registers}))
     def episodes(
         world: Any, counts: Any, x: Any, share: Any, log: Any, key: Any, seeds: Any, first: Any, count: Any
     ) -> None:
@@ -142,5 +144,5 @@ class ValueIterationForm(ABC):
         return self.numbers
 
     def advance(self, batch: Batch, numbers: Any, log: Log, first: int, count: int) -> None:
-        kernel = episodes_for(batch.shape, self.width, self.noisy, self.action_value(batch.shape))
+        kernel = episodes_for(batch.shape, self.width, self.noisy, self.action_value(batch.shape), batch.registers)
         kernel[batch.grid](batch.world, batch.counts, numbers, batch.share, log, batch.key, batch.seeds, first, count)
