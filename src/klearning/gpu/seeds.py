@@ -1,7 +1,7 @@
 """`run` on a device: an agent in a world, or in one world per seed, with all seeds at once."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
@@ -61,7 +61,9 @@ def run(
             last = min(first + group, len(seeds))
             here = world.part(first, last) if isinstance(world, Worlds) else world
             batch = new_batch(here, type(agent).__name__, np.array(seeds[first:last], np.uint32))
-            tally = Tally(best[first:last] if isinstance(best, np.ndarray) else best, last - first, episodes, len(names))
+            tally = Tally(
+                best[first:last] if isinstance(best, np.ndarray) else best, last - first, episodes, len(names)
+            )
             kept: list[Chunk] = []
             for chunk in play(form, batch, episodes):
                 if whole:
