@@ -174,7 +174,9 @@ def main() -> None:
     if options.only in (None, "accuracy"):
         keep("accuracy", accuracy(4, 12, (1, 3)) if small else accuracy())
     if options.only in (None, "learning"):
-        for depth, episodes, seeds, cpu in ((3, 30, 8, 8),) if small else ((20, 500, 20_000, 2000), (50, 2000, 20_000, 500)):
+        for depth, episodes, seeds, cpu in (
+            ((3, 30, 8, 8),) if small else ((20, 500, 20_000, 2000), (50, 2000, 20_000, 500))
+        ):
             keep(f"learning_{depth}", learning(depth, episodes, seeds, cpu))
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from klearning.gpu.digest import Digest
+    from klearning.gpu.drawn_worlds import random_worlds
     from klearning.gpu.layout import Worlds
-    from klearning.gpu.random_worlds import random_worlds
 
 __all__ = ["Digest", "Worlds", "random_worlds", "run"]
 
-PLACES = {"Digest": "digest", "Worlds": "layout", "random_worlds": "random_worlds"}
+PLACES = {"Digest": "digest", "Worlds": "layout", "random_worlds": "drawn_worlds"}
 
 
 def __getattr__(name: str) -> Any:
@@ -32,7 +32,7 @@ def run(*given: Any, **settings: Any) -> Any:
             f'device="gpu" finds no GPU: {_why(cuda)}. Use device="cpu", '
             "or pip install 'klearning[gpu]' on a machine with an NVIDIA driver"
         )
-    return import_module(f"{__name__}.run").run(*given, **settings)
+    return import_module(f"{__name__}.seeds").run(*given, **settings)
 
 
 def _why(cuda: Any) -> str:

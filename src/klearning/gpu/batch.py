@@ -143,4 +143,3 @@ def check_prior(prior: Prior, world: MDP | Worlds) -> None:
 def check_world(world: MDP | Worlds) -> None:
     if (world if isinstance(world, MDP) else world.like).actions < 2:
         refuse(f"world={world!r}", "worlds with a choice: two actions or more")
-

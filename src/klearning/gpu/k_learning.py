@@ -52,8 +52,7 @@ class Numbers(NamedTuple):
     total: Any  # Σα of a row
     mass: Any  # what of it is spread over whole layers
     tolerance: Any
-    tau: Any
-    spread: Any  # (L,): κ/2 · the squared span of the next layer's values, as the bonus has it
+    spread: Any  # (L + 1,): κ/2 · the squared span of the next layer's values, and κL²/2
 
 
 class Search(NamedTuple):
@@ -337,14 +336,14 @@ class KLearningForm:
             total=F(transitions.total),
             mass=F(transitions.even_mass),
             tolerance=F(agent.tolerance),
-            tau=F(0.0 if rule != FIXED else agent.temperature),
             spread=cuda.to_device((0.5 * kappa * spread).astype(F)),
         )
         c, policy = kappa * ready.c, np.zeros_like(ready.c)
-        self.first = at_optimum(ready.model, c, 0.0, agent.tolerance, policy, ready.work).tau
+        best = at_optimum(ready.model, c, 0.0, agent.tolerance, policy, ready.work).tau
+        self.first = float(agent.temperature) if rule == FIXED else best
 
     def begin(self, batch: Batch) -> Search:
-        """All seeds believe the same at first, and begin with the τ of that."""
+        """All seeds believe the same at first, and begin with the τ of that, or with the one given."""
         seeds = len(batch.seeds)
         return Search(cuda.to_device(np.full(seeds, self.first, F)), cuda.to_device(np.ones(seeds, F)))
 

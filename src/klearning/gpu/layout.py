@@ -164,4 +164,3 @@ def fill_zero(x: Any) -> None:
     i = cuda.grid(1)
     if i < x.size:
         x[i] = 0
-

@@ -178,7 +178,8 @@ def run(
     """
     check_methods(agent)
     checks.choice("device", device, (CPU, *DEVICES))
-    if not isinstance(world, MDP) and device == CPU:
+    like = world if device == CPU else getattr(world, "like", world)  # elsewhere each seed may have a world of its own
+    if not isinstance(like, MDP):
         raise ValueError(f"world={world!r} is not an MDP: {_world_advice(world)}")
     episodes = checks.whole("episodes", episodes)
     numbers = seed_list(seeds)
@@ -187,7 +188,9 @@ def run(
     knows = prior if prior is not None else Prior()
     if device != CPU:
         if every > 1 or workers is not None:
-            raise ValueError(f"device={device!r} evaluates every episode, on threads of its own: leave out both settings")
+            raise ValueError(
+                f"device={device!r} evaluates every episode, on threads of its own: leave out both settings"
+            )
         runs: Runs = DEVICES[device](agent, world, knows, episodes, numbers, progress)
         return runs
     announce_compilation()

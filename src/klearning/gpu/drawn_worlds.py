@@ -35,12 +35,16 @@ def random_worlds(
     n, shape = checks.whole("count", count), like.reward.shape
     for_rewards, for_rows = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
     p = Belief.before(knows, like).posterior()
-    means = MeanRewards(*(np.broadcast_to(x, (n, *shape)) for x in (p.model.reward, p.variance, p.visits, p.reward_sums)))
+    means = MeanRewards(
+        *(np.broadcast_to(x, (n, *shape)) for x in (p.model.reward, p.variance, p.visits, p.reward_sums))
+    )
     reward = knows.reward.draw(means, for_rewards)
     weight = np.zeros((n, like.rows.weight.size))
     for first, length in zip(like.rows.start.ravel(), like.rows.length.ravel(), strict=True):
         if length:
-            weight[:, first : first + length] = draw_dirichlet(np.full((n, length), knows.transitions.mass / length), for_rows)
+            weight[:, first : first + length] = draw_dirichlet(
+                np.full((n, length), knows.transitions.mass / length), for_rows
+            )
     return Worlds(like, reward, weight, optimal_values(like, reward, weight))
 
 
