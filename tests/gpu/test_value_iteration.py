@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.gpu import run as gpu_run
+from klearning.gpu import seeds as gpu_seeds
 from klearning.gpu.batch import beliefs, new_batch
 from klearning.gpu.beb import BEBForm
 from klearning.gpu.layout import Log, zeros
@@ -66,7 +66,7 @@ def test_a_world_for_every_seed_and_seeds_in_any_company(agent, monkeypatch):
     digest = kl.run(agent, worlds, prior=prior, seeds=5, episodes=3, device="gpu")
     assert (digest.total_regret > 0.0).all()
     assert digest.diagnostics == {}
-    monkeypatch.setattr(gpu_run, "free_bytes", lambda: 1000)
+    monkeypatch.setattr(gpu_seeds, "free_bytes", lambda: 1000)
     again = kl.run(agent, worlds, prior=prior, seeds=5, episodes=3, device="gpu")
     np.testing.assert_array_equal(again.total_regret, digest.total_regret)
 

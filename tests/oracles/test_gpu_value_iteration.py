@@ -20,7 +20,7 @@ from klearning.beliefs.posterior import Episode
 from klearning.gpu import value_iteration as vi
 from klearning.gpu.layout import F
 from klearning.gpu.random import run_key
-from klearning.gpu.run import FORMS
+from klearning.gpu.seeds import FORMS
 from klearning.trials.task import Streams
 from tests.support.device_functions import host_counts, host_world, on_cpu
 
