@@ -33,10 +33,10 @@ AGENTS = [kl.PSRL(), kl.RLSVI(), kl.BEB(), kl.UCBVI()]
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: type(agent).__name__)
 def test_runs_hold_what_they_should(agent, place):
     world, prior = PLACES[place]
-    runs = kl.run(agent, world, prior=prior, seeds=3, episodes=4, device="gpu")
+    runs = kl.run(agent, world, prior=prior, seeds=2, episodes=3, device="gpu")
     assert isinstance(runs, kl.Runs)
     assert (np.diff(runs.regret, axis=1, prepend=0.0) > -1e-6).all()
-    assert (runs.visits.sum(axis=(1, 2)) == 4 * world.horizon).all()
+    assert (runs.visits.sum(axis=(1, 2)) == 3 * world.horizon).all()
     assert np.isfinite(runs.returns).all()
     assert runs.diagnostics == {}
 
@@ -62,13 +62,13 @@ def test_beb_plans_as_on_the_cpu(place):
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: type(agent).__name__)
 def test_a_world_for_every_seed_and_seeds_in_any_company(agent, monkeypatch):
     prior = kl.Prior(transitions=kl.Dirichlet(1.0))
-    worlds = kl.gpu.random_worlds(5, states=3, horizon=3, prior=prior)
-    digest = kl.run(agent, worlds, prior=prior, seeds=5, episodes=3, device="gpu")
+    worlds = kl.gpu.random_worlds(3, states=3, horizon=2, prior=prior)
+    digest = kl.run(agent, worlds, prior=prior, seeds=3, episodes=2, device="gpu")
     assert (digest.total_regret > 0.0).all()
     assert digest.diagnostics == {}
-    monkeypatch.setattr(gpu_seeds, "free_bytes", lambda: 1000)
-    again = kl.run(agent, worlds, prior=prior, seeds=5, episodes=3, device="gpu")
-    np.testing.assert_array_equal(again.total_regret, digest.total_regret)
+    monkeypatch.setattr(gpu_seeds, "free_bytes", lambda: 900)
+    again = kl.run(agent, worlds, prior=prior, seeds=3, episodes=2, device="gpu")
+    np.testing.assert_allclose(again.total_regret, digest.total_regret, rtol=1e-12)  # sums by launch
 
 
 @pytest.mark.parametrize(

@@ -80,13 +80,9 @@ def device(agent, monkeypatch, mdp=WORLD, prior=PRIOR):
     return Device(shape, world, form.begin(SimpleNamespace(seeds=[0])), form.noisy, form.action_value(shape))
 
 
-def memory_of(agent):
-    return agent.begin(kl.Belief.before(PRIOR, WORLD))
-
-
 @pytest.mark.parametrize("agent", [kl.RLSVI(scale=0.0), kl.BEB(scale=0.05), kl.UCBVI(scale=0.01)], ids=repr)
 def test_the_same_episodes_make_the_same_plans(agent, monkeypatch):
-    gpu, memory = device(agent, monkeypatch), memory_of(agent)
+    gpu, memory = device(agent, monkeypatch), agent.begin(kl.Belief.before(PRIOR, WORLD))
     streams = Streams(*np.random.default_rng(0).spawn(2))
     for t in range(60):
         value, V = gpu.plan(t)
@@ -99,10 +95,20 @@ def test_the_same_episodes_make_the_same_plans(agent, monkeypatch):
         memory = agent.update(memory, gpu.play(t), t)
 
 
-@pytest.mark.parametrize("agent", [pytest.param(kl.PSRL(), marks=SLOW), kl.RLSVI()], ids=repr)
-def test_a_plan_has_the_law_of_the_cpu(agent, monkeypatch):
+COINS = kl.random_mdp([3, 4, 2, 5], actions=3, prior=kl.Prior(kl.Beta(0.7, 1.6)), seed=4)
+LAWS = {
+    "RLSVI": (kl.RLSVI(), WORLD, PRIOR),
+    "PSRL": (kl.PSRL(), WORLD, PRIOR),
+    "PSRL, coin flips": (kl.PSRL(), COINS, kl.Prior(kl.Beta(0.7, 1.6), kl.Dirichlet(3.0))),
+    "PSRL, known": (kl.PSRL(), WORLD, kl.Prior(kl.Gaussian(0.2, 0.8, 0.5), kl.Known(WORLD))),
+}
+
+
+@pytest.mark.parametrize("case", [name if name == "RLSVI" else pytest.param(name, marks=SLOW) for name in LAWS])
+def test_a_plan_has_the_law_of_the_cpu(case, monkeypatch):
     """V of the first layer after ten episodes, and the policy's value: Kolmogorov–Smirnov, 4e-4 by chance."""
-    gpu, memory = device(agent, monkeypatch), memory_of(agent)
+    agent, world, prior = LAWS[case]
+    gpu, memory = device(agent, monkeypatch, world, prior), agent.begin(kl.Belief.before(prior, world))
     for t in range(10):
         gpu.plan(t)
         memory = agent.update(memory, gpu.play(t), t)
@@ -112,7 +118,7 @@ def test_a_plan_has_the_law_of_the_cpu(agent, monkeypatch):
         value, V = gpu.plan(10, seed=i)
         got[i] = *V, value
         memory = agent.plan(memory, streams, 10, np.zeros(0))
-        want[i] = *memory.V[:3], WORLD.value(memory.policy)
+        want[i] = *memory.V[:3], world.value(memory.policy)
     for x, y in zip(got.T, want.T):
         assert stats.ks_2samp(x.round(4), y.round(4), method="asymp").pvalue > 1e-4
 
