@@ -1,7 +1,8 @@
 """K-learning on a GPU: how fast, how exact, and whether it learns as on the CPU.
 
-    python -m bench.gpu                      # everything, on a GPU: about three minutes, most of them compilation
-    python -m bench.gpu --only speed --json gpu.json
+    python -m bench.gpu --json gpu.json                 # everything, on a GPU
+    python -m bench.gpu speed accuracy                  # parts of it
+    NUMBA_ENABLE_CUDASIM=1 python -m bench.gpu --small  # whether it runs at all
 
 Speed is of the whole loop: plan to a duality gap of 1e-4, exact value of the policy, one episode, update. Bytes are
 those that the algorithm has to move (visits and reward sums of every pair once per sweep, the policy's shares, and the
@@ -11,6 +12,8 @@ sectors of 32 bytes that an episode touches), so that bytes per second say how f
 import argparse
 import json
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,29 +21,41 @@ import numpy as np
 from numba import cuda
 
 import klearning as kl
-from klearning.gpu.batch import Batch, beliefs, new_batch, play
+from klearning.gpu.batch import REGISTERS, THREADS, Batch, beliefs, new_batch, play
 from klearning.gpu.k_learning import KLearningForm, Search, plans_for
-from klearning.gpu.layout import F, Log, zeros
+from klearning.gpu.layout import F, new_log, zeros
 from klearning.optimism.program import k_values, program, solve_at
 from klearning.statistics import mean_interval
+from klearning.trials import regret
 
 TOLERANCE = 1e-4
 SECTOR = 32  # bytes that come together
+WARP = 32  # threads that go side by side
 ANY_GAP = F(1e30)
 
 
-def speed(depth: int, seeds: int, episodes: int, launch: int = 50) -> dict[str, Any]:
+def speed(
+    world: kl.MDP,
+    seeds: int,
+    episodes: int,
+    launch: int = 50,
+    threads: int = THREADS,
+    registers: int | None = REGISTERS,
+) -> dict[str, Any]:
     """Episodes a second over the first ``episodes`` of every seed."""
-    world, agent = kl.deep_sea(depth), kl.KLearning(tolerance=TOLERANCE)
-    form = KLearningForm(agent, kl.Prior(), world)
-    log = Log(*(zeros((launch, seeds)) for _ in range(3)), zeros((4, launch, seeds)))
+    agent, numbers = kl.KLearning(tolerance=TOLERANCE), np.arange(seeds, dtype=np.uint32)
+    form, log = KLearningForm(agent, kl.Prior(), world), new_log(4, launch, seeds)
+
+    def fresh() -> Batch:
+        return replace(new_batch(world, "KLearning", numbers), threads=threads, registers=registers)
+
     began = time.perf_counter()
-    warm = new_batch(world, "KLearning", np.arange(seeds, dtype=np.uint32))
-    form.advance(warm, form.begin(warm), log, 0, 1)
+    batch = fresh()
+    form.advance(batch, form.begin(batch), log, 0, 1)
     cuda.synchronize()
     compiled = time.perf_counter() - began
-    del warm
-    batch = new_batch(world, "KLearning", np.arange(seeds, dtype=np.uint32))
+    del batch
+    batch = fresh()
     search, seconds, sweeps, together = form.begin(batch), 0.0, [], []
     for first in range(0, episodes, launch):
         count = min(launch, episodes - first)
@@ -51,23 +66,63 @@ def speed(depth: int, seeds: int, episodes: int, launch: int = 50) -> dict[str, 
         seconds += time.perf_counter() - began
         taken = log.diagnostics.copy_to_host()[3, :count]
         sweeps.append(taken.mean())
-        together.append(taken[:, : seeds // 32 * 32].reshape(count, -1, min(32, seeds)).max(axis=2).mean())
-    mean_sweeps = float(np.mean(sweeps))
-    per_sweep = world.states * (8 * world.actions + 4 * (world.actions - 1))
-    per_walk = world.horizon * 5 * SECTOR
-    rate = seeds * episodes / seconds
-    bytes_per_episode = mean_sweeps * per_sweep + per_walk + 4 * 7
+        warps = taken[:, : seeds // WARP * WARP].reshape(count, -1, WARP).sum(axis=0).max(axis=1) / count
+        together.append(warps.mean())
+    mean_sweeps, entries = float(np.mean(sweeps)), 0 if batch.shape.single else int(world.rows.length.sum())
+    per_sweep = 4 * (2 * world.states * world.actions + world.states * (world.actions - 1) + entries)
+    per_walk = world.horizon * SECTOR * (5 if batch.shape.single else 7)
+    rate, moved = seeds * episodes / seconds, mean_sweeps * per_sweep + per_walk + 4 * 7
     return {
-        "depth": depth, "seeds": seeds, "episodes": episodes, "seconds": seconds, "episodes_per_second": rate,
-        "sweeps": mean_sweeps, "sweeps_of_32": float(np.mean(together)), "bytes_per_episode": bytes_per_episode,
-        "gigabytes_per_second": rate * bytes_per_episode / 1e9, "first_call_seconds": compiled,
-    }  # fmt: skip
+        "world": world.name,
+        "actions": world.actions,
+        "seeds": seeds,
+        "episodes": episodes,
+        "seconds": seconds,
+        "episodes_per_second": rate,
+        "sweeps": mean_sweeps,
+        "sweeps_of_the_slowest_of_32": float(np.mean(together)),
+        "bytes_per_episode": moved,
+        "gigabytes_per_second": rate * moved / 1e9,
+        "first_call_seconds": compiled,
+        "threads": threads,
+        "registers": registers,
+    }
+
+
+def speeds(small: bool) -> Iterator[Any]:
+    """The two sizes of docs/evidence/performance.md, and a plain copy, the ceiling."""
+    if not small:
+        yield {"copy_gigabytes_per_second": copy_rate()}
+    for depth, seeds, episodes in ((3, 32, 6),) if small else ((20, 524_288, 300), (50, 65_536, 1000)):
+        yield speed(kl.deep_sea(depth), seeds, episodes)
+
+
+def variants(small: bool) -> Iterator[Any]:
+    """Threads per block and registers per thread: which should be the room's own."""
+    sizes = ((3, 32, 3),) if small else ((20, 524_288, 150), (50, 65_536, 200), (50, 262_144, 100))
+    for depth, seeds, episodes in sizes:
+        for registers in (None,) if small else (None, 64, 80, 128):
+            for threads in (64, 128, 256):
+                yield speed(kl.deep_sea(depth), seeds, episodes, threads=threads, registers=registers)
+
+
+def growth(small: bool) -> Iterator[Any]:
+    """With depth, with seeds, with actions."""
+    if small:
+        yield speed(kl.random_mdp(3, 3, 3), 32, 3)
+        return
+    for depth in (10, 20, 30, 50, 100):
+        yield speed(kl.deep_sea(depth), 2**16, 100)
+    for power in (10, 12, 14, 16, 18, 20):
+        yield speed(kl.deep_sea(20), 2**power, 100)
+    for actions in (2, 4, 8):
+        yield speed(kl.random_mdp(5, actions, 5), 2**16, 100)
 
 
 def copy_rate(size: int = 2**28) -> float:
     """Gigabytes a second, read and written, of a plain copy: the ceiling."""
 
-    @cuda.jit
+    @cuda.jit  # type: ignore[untyped-decorator]
     def copy(x: Any, y: Any) -> None:
         i = cuda.grid(1)
         if i < x.size:
@@ -134,8 +189,6 @@ def learning(depth: int, episodes: int, seeds: int, cpu_seeds: int) -> dict[str,
     hits = np.concatenate([chunk.hits for chunk in chunks], axis=1)
     values = np.concatenate([chunk.values for chunk in chunks], axis=1)
     lost = (kl.optimal(world).value - values.astype(np.float64)).sum(axis=1)
-    from klearning.trials import regret
-
     runs = kl.run(agent, world, episodes=episodes, seeds=cpu_seeds)
     for name, first_hit, solved, total in (
         ("gpu", regret.first_hit(hits), regret.time_to_solve(hits), lost),
@@ -152,32 +205,57 @@ def learning(depth: int, episodes: int, seeds: int, cpu_seeds: int) -> dict[str,
     return {"depth": depth, "episodes": episodes, **result}
 
 
+def learnings(small: bool) -> Iterator[Any]:
+    for sizes in ((3, 30, 8, 8),) if small else ((20, 500, 20_000, 2000), (50, 2000, 20_000, 500)):
+        yield learning(*sizes)
+
+
+def bayes_regret(small: bool) -> Iterator[Any]:
+    """Random MDPs of 5 layers of 5 states and 2 actions, a world per seed, on both."""
+    count, few, episodes = (8, 4, 3) if small else (100_000, 1000, 200)
+    agent, size = kl.KLearning(tolerance=TOLERANCE), {"states": 5, "actions": 2, "horizon": 5}
+    began = time.perf_counter()
+    worlds = kl.gpu.random_worlds(count, **size)
+    drawn = time.perf_counter() - began
+    digest = kl.run(agent, worlds, seeds=count, episodes=episodes, device="gpu")
+    totals = [
+        float(kl.run(agent, kl.random_mdp(**size, seed=i), seeds=[i], episodes=episodes).regret[0, -1])
+        for i in range(few)
+    ]
+    yield {
+        "worlds": count,
+        "episodes": episodes,
+        "seconds_to_draw": drawn,
+        "seconds": digest.seconds,
+        "gpu": list(mean_interval(digest.total_regret)),
+        "cpu_worlds": few,
+        "cpu": list(mean_interval(np.array(totals))),
+    }
+
+
+PARTS = {
+    "speed": speeds,
+    "accuracy": lambda small: [accuracy(4, 12, (1, 3)) if small else accuracy()],
+    "learning": learnings,
+    "bayes_regret": bayes_regret,
+    "growth": growth,
+    "variants": variants,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=["speed", "accuracy", "learning"], help="a part of it")
+    parser.add_argument("parts", nargs="*", default=list(PARTS), metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--json", type=Path, help="write the numbers there too")
     parser.add_argument("--small", action="store_true", help="sizes for the simulator")
     options = parser.parse_args()
-    small, found = options.small, {}
-
-    def keep(name: str, numbers: Any) -> None:
-        found[name] = numbers
-        print(name, json.dumps(numbers), flush=True)
-        if options.json:
-            options.json.write_text(json.dumps(found, indent=1) + "\n")
-
-    if options.only in (None, "speed"):
-        if not small:
-            keep("copy_gigabytes_per_second", copy_rate())
-        for depth, seeds, episodes in ((3, 32, 6),) if small else ((20, 524_288, 300), (50, 65_536, 1000)):
-            keep(f"speed_{depth}", speed(depth, seeds, episodes))
-    if options.only in (None, "accuracy"):
-        keep("accuracy", accuracy(4, 12, (1, 3)) if small else accuracy())
-    if options.only in (None, "learning"):
-        for depth, episodes, seeds, cpu in (
-            ((3, 30, 8, 8),) if small else ((20, 500, 20_000, 2000), (50, 2000, 20_000, 500))
-        ):
-            keep(f"learning_{depth}", learning(depth, episodes, seeds, cpu))
+    found: dict[str, list[Any]] = {}
+    for part in options.parts:
+        for numbers in PARTS[part](options.small):
+            found.setdefault(part, []).append(numbers)
+            print(part, json.dumps(numbers), flush=True)
+            if options.json:
+                options.json.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""K-learning on a device against the CPU, plan by plan: τ, f, gap and the exact value of the policy, K of every state."""
+"""K-learning on a device against the CPU, plan by plan: τ, f, gap, K and the exact value of the policy."""
+
+from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
@@ -9,7 +11,7 @@ import klearning as kl
 from klearning.agents.fixed_optimism import plan
 from klearning.gpu.batch import beliefs, new_batch
 from klearning.gpu.k_learning import KLearningForm, Search, plans_for
-from klearning.gpu.layout import F, Log, zeros
+from klearning.gpu.layout import F, new_log, zeros
 from klearning.optimism.program import k_values, program, solve_at
 
 SEEDS, EPISODES = 4, 5
@@ -41,7 +43,7 @@ def test_every_plan_is_that_of_the_cpu(name):
     agent, world, prior = CASES[name]
     form = KLearningForm(agent, prior, world)
     batch = new_batch(world, "KLearning", np.arange(SEEDS, dtype=np.uint32))
-    log = Log(*(zeros((1, SEEDS)) for _ in range(3)), zeros((4, 1, SEEDS)))
+    log = new_log(4, 1, SEEDS)
     search = form.begin(batch)
     for t in range(EPISODES):
         before = beliefs(batch, prior, world, range(SEEDS))
@@ -75,16 +77,14 @@ def over(belief, world):
     certain = np.isinf(after.visits)
     after.visits[~certain] = belief.visits[~certain]
     after.reward_sums[~certain] = belief.reward_sums[~certain]
-    from dataclasses import replace
-
     return replace(after, transitions=belief.transitions)
 
 
 def test_k_values_of_played_beliefs():
-    agent, world, prior = CASES["scheduled"]
+    _, world, prior = CASES["scheduled"]
     form = KLearningForm(kl.KLearning(tolerance=1e-4), prior, world)
     batch = new_batch(world, "KLearning", np.arange(SEEDS, dtype=np.uint32))
-    form.advance(batch, form.begin(batch), Log(*(zeros((8, SEEDS)) for _ in range(3)), zeros((4, 8, SEEDS))), 0, 8)
+    form.advance(batch, form.begin(batch), new_log(4, 8, SEEDS), 0, 8)
     K, out = zeros((world.states * world.actions, SEEDS)), zeros((4, SEEDS))
     search = Search(cuda.to_device(np.full(SEEDS, 2.0, F)), cuda.to_device(np.ones(SEEDS, F)))
     plans_for(batch.shape, form.kind)[batch.grid](batch.world, batch.counts, form.numbers, search, batch.share, K, out)

@@ -25,7 +25,8 @@ def test_kernels_in_the_simulator():
 def test_without_a_gpu_it_is_one_line():
     with pytest.raises(OSError, match="finds no GPU") as error:
         kl.run(kl.KLearning(), kl.deep_sea(3), seeds=2, device="gpu")
-    assert "\n" not in str(error.value) and 'device="cpu"' in str(error.value)
+    assert "\n" not in str(error.value)
+    assert 'device="cpu"' in str(error.value)
 
 
 def test_an_unknown_device():

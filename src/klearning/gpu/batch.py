@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from klearning.arrays.row_checks import same_entries
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.transitions import Known
-from klearning.gpu.layout import Counts, Log, Shape, World, Worlds, no_counts, world_on_device, zeros
+from klearning.gpu.layout import Counts, Log, Shape, World, Worlds, new_log, no_counts, world_on_device, zeros
 from klearning.gpu.random import run_key
 from klearning.models.mdp import MDP
 
@@ -88,7 +88,7 @@ def play(form: Form, batch: Batch, episodes: int) -> Iterator[Chunk]:
     """All episodes, launch by launch; launches double until they take about `LAUNCH_SECONDS`."""
     names, seeds, state = len(form.diagnostics), len(batch.seeds), form.begin(batch)
     most = max(1, min(episodes, LAUNCH_BYTES // (4 * seeds * (3 + names))))
-    log = Log(*(zeros((most, seeds)) for _ in range(3)), zeros((max(names, 1), most, seeds)))
+    log = new_log(names, most, seeds)
     first, size = 0, 1
     while first < episodes:
         count, began = min(size, most, episodes - first), time.perf_counter()
@@ -117,8 +117,8 @@ def beliefs(batch: Batch, prior: Prior, mdp: MDP, which: Iterable[int]) -> list[
         for l, block in enumerate(blocks):
             mine = layer == l
             block[s[mine] - cuts[l], a[mine], succ[mine] - cuts[l + 1]] = count[mine]
-        by_layer = ([x[low:high] for low, high in pairwise(cuts)] for x in (n, r))
-        return Belief.from_counts(prior, *by_layer, blocks, mdp.initial)
+        n_l, r_l = ([x[low:high] for low, high in pairwise(cuts)] for x in (n, r))
+        return Belief.from_counts(prior, n_l, r_l, blocks, mdp.initial)
 
     return [one(i) for i in which]
 

@@ -27,11 +27,10 @@ def random_worlds(
     knows = prior or Prior()
     if not isinstance(knows.transitions, Dirichlet) or knows.transitions.support is not None or knows.stationary:
         raise ValueError(f"prior={knows!r}: worlds by the thousand are drawn from a Dirichlet over whole layers")
-    like = random_mdp(states, actions, horizon, knows, seed)
-    like = MDP.from_layers(  # every successor possible: a draw may have lost some to rounding
-        like.rewards, [np.full_like(block, 1.0 / block.shape[2]) for block in like.transitions], like.initial,
-        like.noise if not isinstance(like.noise, np.ndarray) else 0.0, name="random_worlds",
-    )  # fmt: skip
+    drawn = random_mdp(states, actions, horizon, knows, seed)
+    anywhere = [np.full_like(block, 1.0 / block.shape[2]) for block in drawn.transitions]
+    noise = knows.reward.world_noise()
+    like = MDP.from_layers(drawn.rewards, anywhere, drawn.initial, noise, name="random_worlds")
     n, shape = checks.whole("count", count), like.reward.shape
     for_rewards, for_rows = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
     p = Belief.before(knows, like).posterior()

@@ -1,8 +1,8 @@
 """K-learning on a device: `agents/fixed_optimism.py` with one thread per seed.
 
-The sweep is that of models/soft.py without V″: the curvature of f in log τ is carried from episode to episode as a share
-of f − J, and corrected by what two sweeps of one plan say of it. It takes as many sweeps as Newton's method (1.3 per
-episode to a gap of 1e-4, in DeepSea of depth 20 and of 50), and a quarter less memory.
+The sweep is that of models/soft.py without V″. The curvature of f in log τ is carried from episode to episode, as a
+share of f − J, and corrected by what two sweeps of one plan say of it: no more sweeps than Newton's method takes, and a
+number less for every state. The exact value of the policy rides along instead.
 """
 
 import math
@@ -21,8 +21,7 @@ from klearning.gpu.layout import F, Log, Shape
 from klearning.gpu.walk import play_for
 from klearning.models.mdp import MDP
 from klearning.optimism.bonuses import BONUSES
-from klearning.optimism.program import program
-from klearning.optimism.temperature import at_optimum
+from klearning.optimism.program import program, solve_best
 
 OPTIMAL, SCHEDULE, FIXED = range(3)
 MOST_SWEEPS = 60
@@ -339,7 +338,7 @@ class KLearningForm:
             spread=cuda.to_device((0.5 * kappa * spread).astype(F)),
         )
         c, policy = kappa * ready.c, np.zeros_like(ready.c)
-        best = at_optimum(ready.model, c, 0.0, agent.tolerance, policy, ready.work).tau
+        best = solve_best(ready.model, c, 0.0, agent.tolerance, policy, ready.work).tau
         self.first = float(agent.temperature) if rule == FIXED else best
 
     def begin(self, batch: Batch) -> Search:

@@ -8,8 +8,8 @@ pair k are ``start[k] .. start[k+1]-1``. The prior's even share is one mean per 
 has one successor, entry and pair are the same, its count is the visits, and neither ``start`` nor ``counts`` is read.
 
 Sweeps go through all states from the last to the first. A value is needed until the last state that leads there has
-been swept: each state has a ``slot`` of a small array per thread, one that is free by then (`slots`). DeepSea needs slots
-for one layer and a state, not for two layers.
+been swept: each state has a ``slot`` of a small array per thread, one that is free by then (`slots`). DeepSea needs
+slots for one layer, not for two.
 """
 
 from dataclasses import dataclass
@@ -154,6 +154,12 @@ def zeros(shape: tuple[int, ...], dtype: Any = F) -> Any:
     array = cuda.device_array(shape, dtype)
     fill_zero[-(-array.size // THREADS), THREADS](array.reshape(array.size))
     return array
+
+
+def new_log(names: int, episodes: int, seeds: int) -> Log:
+    """Room for so many episodes, of an agent with so many diagnostics."""
+    values, returns, hits = (zeros((episodes, seeds)) for _ in range(3))
+    return Log(values, returns, hits, zeros((max(names, 1), episodes, seeds)))
 
 
 THREADS = 256

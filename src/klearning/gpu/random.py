@@ -20,7 +20,7 @@ FIRST_MULTIPLIER, SECOND_MULTIPLIER = MULTIPLIERS
 FIRST_STEP, SECOND_STEP = STEPS
 DROPPED = np.uint64(8)  # bits of a word that a float32 has no room for
 UNIT = np.float32(2.0**-24)
-ONE = np.float32(1.0)
+ZERO, ONE = np.float32(0.0), np.float32(1.0)
 HALF = np.float32(0.5)
 MINUS_TWO = np.float32(-2.0)
 TWO_PI = np.float32(2.0 * math.pi)
@@ -51,7 +51,8 @@ def unit(word: Any) -> Any:
 @cuda.jit(device=True, fastmath=True)
 def normal(word: Any, other: Any) -> Any:
     """A standard normal of two words (Box and Muller, 1958); at most 5.8 in size."""
-    radius = np.float32(math.sqrt(MINUS_TWO * np.float32(math.log(ONE - unit(word)))))
+    squared = MINUS_TWO * np.float32(math.log(ONE - unit(word)))
+    radius = np.float32(math.sqrt(max(squared, ZERO)))  # the fast log may be above 0 next to 1
     return radius * np.float32(math.cos(TWO_PI * (unit(other) - HALF)))
 
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -154,6 +154,7 @@ def _told(x: Interval) -> str:
     return f"{x.estimate:.4g}" + ("" if np.isnan(x.low) else f" [{x.low:.4g}, {x.high:.4g}]")
 
 
+@overload
 def run(
     agent: Agent,
     world: MDP,
@@ -164,8 +165,36 @@ def run(
     threads: int | None = None,
     evaluate_every: int = 1,
     progress: Callable[[int], None] | bool | None = None,
+) -> Runs: ...
+
+
+@overload
+def run(
+    agent: Agent,
+    world: Any,
+    *,
+    prior: Prior | None = None,
+    episodes: int = 1000,
+    seeds: int | Sequence[int] = 5,
+    threads: int | None = None,
+    evaluate_every: int = 1,
+    progress: Callable[[int], None] | bool | None = None,
+    device: str,
+) -> Any: ...
+
+
+def run(
+    agent: Agent,
+    world: Any,
+    *,
+    prior: Prior | None = None,
+    episodes: int = 1000,
+    seeds: int | Sequence[int] = 5,
+    threads: int | None = None,
+    evaluate_every: int = 1,
+    progress: Callable[[int], None] | bool | None = None,
     device: str = CPU,
-) -> Runs:
+) -> Any:
     """Let an agent learn in a world, once for every seed, in parallel.
 
     ``seeds`` is how many or which; results depend on nothing else. The policy's exact value is computed
@@ -189,10 +218,10 @@ def run(
     if device != CPU:
         if every > 1 or workers is not None:
             raise ValueError(
-                f"device={device!r} evaluates every episode, on threads of its own: leave out both settings"
+                f"device={device!r} has threads of its own and evaluates every episode: "
+                "leave out threads and evaluate_every"
             )
-        runs: Runs = DEVICES[device](agent, world, knows, episodes, numbers, progress)
-        return runs
+        return DEVICES[device](agent, world, knows, episodes, numbers, progress)
     announce_compilation()
     best = optimal_value(world)
     Trial(agent, world, knows, numbers[0], 1).advance(1)  # compiles, once, before the clock
