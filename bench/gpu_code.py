@@ -13,8 +13,8 @@ from typing import Any
 from numba import cuda, types
 
 import klearning as kl
-from klearning.gpu import layout
-from klearning.gpu.k_learning import OPTIMAL, SCHEDULE, Kind, Numbers, Search, episodes_for
+from klearning.gpu import beb, k_learning, layout, psrl, rlsvi, ucbvi, value_iteration
+from klearning.gpu.k_learning import OPTIMAL, SCHEDULE, Kind, Search
 
 NUMBER, MATRIX, VECTOR, WHOLE = (
     types.float32,
@@ -30,14 +30,18 @@ class Hopper:
     compute_capability = (9, 0)
 
 
-def signature() -> Any:
+def signature(numbers: Any, *carried: Any) -> Any:
+    """Of a kernel that reads these numbers, and carries something from plan to plan besides."""
     world = types.NamedTuple([WHOLE] * 5 + [MATRIX] * 3 + [VECTOR], layout.World)
     counts = types.NamedTuple([MATRIX] * 3, layout.Counts)
-    numbers = types.NamedTuple([NUMBER] * 6 + [VECTOR], Numbers)
     log = types.NamedTuple([MATRIX] * 3 + [types.Array(NUMBER, 3, "C")], layout.Log)
-    seeds = types.Array(types.uint32, 1, "C")
-    search, key = types.NamedTuple([VECTOR] * 2, Search), types.UniTuple(types.uint32, 2)
-    return types.void(world, counts, numbers, search, MATRIX, log, key, seeds, types.int64, types.int64)
+    seeds, key = types.Array(types.uint32, 1, "C"), types.UniTuple(types.uint32, 2)
+    return types.void(world, counts, numbers, *carried, MATRIX, log, key, seeds, types.int64, types.int64)
+
+
+K_LEARNING = signature(
+    types.NamedTuple([NUMBER] * 6 + [VECTOR], k_learning.Numbers), types.NamedTuple([VECTOR] * 2, Search)
+)
 
 
 def shape_of(world: kl.MDP, own: bool = False) -> layout.Shape:
@@ -57,8 +61,8 @@ def assembler() -> Path:
     raise SystemExit("ptxas is missing: pip install nvidia-cuda-nvcc")
 
 
-def report(name: str, kernel: Any) -> str:
-    code, _ = cuda.compile_ptx(kernel.py_func, signature(), cc=Hopper.compute_capability, fastmath=True)
+def report(name: str, kernel: Any, arguments: Any = K_LEARNING) -> str:
+    code, _ = cuda.compile_ptx(kernel.py_func, arguments, cc=Hopper.compute_capability, fastmath=True)
     with TemporaryDirectory() as folder:
         (Path(folder) / "kernel.ptx").write_text(code)
         command = [assembler(), "-arch=sm_90", "-v", "kernel.ptx", "-o", "kernel.cubin"]
@@ -67,7 +71,8 @@ def report(name: str, kernel: Any) -> str:
         re.findall(pattern, said)[-1]
         for pattern in (r"Used (\d+) registers", r"(\d+) bytes stack frame", r"(\d+) bytes spill stores")
     )
-    return f"| {name} | {registers} | {stack} | {spilled} | {len(re.findall(r'[.]f64[ \t]+%', code))} |"
+    doubles = len(re.findall(r"[.]f64[ \t]+%", code))
+    return f"| {name} | {registers} | {stack} | {spilled} | {doubles} |"
 
 
 def main() -> None:
@@ -77,12 +82,26 @@ def main() -> None:
     usual, random = Kind(OPTIMAL, False, False, 0.0, True), shape_of(kl.random_mdp(5, 2, 5), own=True)
     print("| kernel | registers | local memory (bytes) | spilled | instructions in float64 |")
     print("| --- | --- | --- | --- | --- |")
-    print(report("depth 20, optimal τ", episodes_for(shape_of(kl.deep_sea(20)), usual)), flush=True)
-    print(report("depth 50, optimal τ", episodes_for(shape_of(kl.deep_sea(50)), usual)), flush=True)
-    print(report("random MDPs 5 × 5 × 2, a world per seed, optimal τ", episodes_for(random, usual)), flush=True)
+    print(report("depth 20, optimal τ", k_learning.episodes_for(shape_of(kl.deep_sea(20)), usual)), flush=True)
+    print(report("depth 50, optimal τ", k_learning.episodes_for(shape_of(kl.deep_sea(50)), usual)), flush=True)
+    print(
+        report("random MDPs 5 × 5 × 2, a world per seed, optimal τ", k_learning.episodes_for(random, usual)), flush=True
+    )
     sharp = Kind(SCHEDULE, False, True, 1.0, True)
     name = "random MDPs 5 × 5 × 2, a world per seed, schedule, `sharp`, Beta"
-    print(report(name, episodes_for(random, sharp)), flush=True)
+    print(report(name, k_learning.episodes_for(random, sharp)), flush=True)
+    sea, flips = shape_of(kl.deep_sea(50)), psrl.Kind(beta=True, learns=True)
+    for name, shape, width, noisy, action_value, numbers in (
+        ("depth 50, PSRL", sea, 50, True, psrl.action_value_for(sea, psrl.Kind(beta=False, learns=True)), psrl.Numbers),
+        ("depth 50, RLSVI", sea, 50, True, rlsvi.action_value_for(sea), rlsvi.Numbers),
+        ("depth 50, BEB", sea, 50, False, beb.action_value_for(sea, learns=True), beb.Numbers),
+        ("depth 50, UCBVI", sea, 50, False, ucbvi.action_value_for(sea), ucbvi.Numbers),
+        ("random MDPs 5 × 5 × 2, a world per seed, PSRL, Beta", random, 5, False,
+         psrl.action_value_for(random, flips), psrl.Numbers),
+    ):  # fmt: skip
+        fields = [MATRIX if field == "Q" else NUMBER for field in numbers._fields]
+        kernel = value_iteration.episodes_for(shape, width, noisy, action_value)
+        print(report(name, kernel, signature(types.NamedTuple(fields, numbers))), flush=True)
 
 
 if __name__ == "__main__":
