@@ -67,7 +67,8 @@ def report(name: str, kernel: Any) -> str:
         re.findall(pattern, said)[-1]
         for pattern in (r"Used (\d+) registers", r"(\d+) bytes stack frame", r"(\d+) bytes spill stores")
     )
-    return f"| {name} | {registers} | {stack} | {spilled} | {len(re.findall(r'[.]f64[ \t]+%', code))} |"
+    double = len(re.findall(r"\.f64\s+%", code))
+    return f"| {name} | {registers} | {stack} | {spilled} | {double} |"
 
 
 def main() -> None:
