@@ -80,7 +80,7 @@ def half_variance_for(kind: Kind) -> Callable[..., Any]:
 
 @cache
 def soft_sweep_for(shape: Shape, kind: Kind, shown: bool = False) -> Callable[..., Any]:
-    """The optimistic Bellman equation at one τ > 0 (models/soft.py). Returns f, H̄ and C̄, and J^π in the world.
+    """The optimistic Bellman equation (e-bellmanop) at one τ > 0. Returns f, H̄ and C̄, and J^π in the world.
 
     It writes the policy's shares and, if ``shown``, K.
     """

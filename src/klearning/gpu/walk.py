@@ -1,4 +1,4 @@
-"""Where seeds meet a world on the device: the exact value of a policy, and one episode of it.
+"""Where seeds meet a world on the device: one episode of a policy.
 
 A policy is its shares, [(state, action − 1), seed]: the probability of action a ≥ 1 among the actions 0..a, as the soft
 sweep folds them one by one. A policy that takes one action for certain has shares of 0 and 1.
@@ -11,45 +11,10 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from klearning.gpu.layout import F, Shape
+from klearning.gpu.layout import Shape
 from klearning.gpu.random import WALK, normal, philox, unit
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
-
-
-@cache
-def policy_sweep_for(shape: Shape) -> Callable[..., Any]:
-    """V^π in the world (e-bell-pol); returns J^π = E_ρ V_1^π."""
-    horizon, states, actions, single, own = shape.horizon, shape.states, shape.actions, shape.single, shape.own
-
-    @cuda.jit(device=True, fastmath=True)
-    def policy_sweep(world: Any, share: Any, i: Any, V: Any) -> Any:
-        who, J = i if own else 0, ZERO
-        p, ahead = cuda.local.array(actions, F), cuda.local.array(actions, F)  # registers: all their indices are known
-        for a in range(1, actions):
-            ahead[a] = share[(states - 1) * (actions - 1) + a - 1, i]
-        for l in range(horizon - 1, -1, -1):
-            for s in range(world.layers[l + 1] - 1, world.layers[l] - 1, -1):
-                following = max(s - 1, 0)
-                for a in range(1, actions):  # read one state ahead, so that memory need not be waited for
-                    p[a], ahead[a] = ahead[a], share[following * (actions - 1) + a - 1, i]
-                value = ZERO
-                for a in range(actions):
-                    k = s * actions + a
-                    Q = world.reward[k, who]
-                    if single:
-                        if l + 1 < horizon:
-                            Q += V[world.place[k]]
-                    else:
-                        for e in range(world.start[k], world.start[k + 1]):
-                            Q += world.weight[e, who] * V[world.place[e]]
-                    value = Q if a == 0 else value + p[a] * (Q - value)
-                V[world.slot[s]] = value
-                if l == 0:
-                    J += world.initial[s] * value
-        return J
-
-    return policy_sweep
 
 
 @cache
