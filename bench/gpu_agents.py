@@ -19,7 +19,7 @@ from numba import cuda
 
 import klearning as kl
 from klearning.gpu.batch import new_batch
-from klearning.gpu.layout import Log, zeros
+from klearning.gpu.layout import new_log
 from klearning.gpu.seeds import FORMS
 from klearning.statistics import mean_interval
 
@@ -32,7 +32,7 @@ def gpu_speed(agent: Any, depth: int, seeds: int, episodes: int) -> dict[str, fl
     world = kl.deep_sea(depth)
     form = FORMS[type(agent)](agent, kl.Prior(), world)
     batch = new_batch(world, type(agent).__name__, np.arange(seeds, dtype=np.uint32))
-    state, log = form.begin(batch), Log(*(zeros((LAUNCH, seeds)) for _ in range(3)), zeros((1, LAUNCH, seeds)))
+    state, log = form.begin(batch), new_log(0, LAUNCH, seeds)
 
     def play(first: int, count: int) -> float:
         cuda.synchronize()

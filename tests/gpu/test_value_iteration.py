@@ -8,7 +8,7 @@ import klearning as kl
 from klearning.gpu import seeds as gpu_seeds
 from klearning.gpu.batch import beliefs, new_batch
 from klearning.gpu.beb import BEBForm
-from klearning.gpu.layout import Log, zeros
+from klearning.gpu.layout import new_log
 
 COINS = kl.MDP.from_layers(
     [[[0.2, 0.7, 0.4]], [[0.1, 0.9, 0.5], [0.8, 0.3, 0.6]]], [[[[0.3, 0.7], [1.0, 0.0], [0.5, 0.5]]]], [1.0],
@@ -50,7 +50,7 @@ def test_beb_plans_as_on_the_cpu(place):
     """
     agent, (world, prior) = kl.BEB(scale=0.1), PLACES[place]
     form, batch = BEBForm(agent, prior, world), new_batch(world, "BEB", np.arange(3, dtype=np.uint32))
-    log, state = Log(*(zeros((1, 3)) for _ in range(3)), zeros((1, 1, 3))), form.begin(batch)
+    log, state = new_log(0, 1, 3), form.begin(batch)
     for t in range(4):
         before = beliefs(batch, prior, world, range(3))
         form.advance(batch, state, log, t, 1)

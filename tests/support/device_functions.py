@@ -6,6 +6,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba import cuda
 from numba.cuda.dispatcher import CUDADispatcher
 
 from klearning.gpu import layout
@@ -30,7 +31,7 @@ def _here(thing: Any) -> Any:
 
 def host_world(monkeypatch: Any, world: Any) -> tuple[layout.World, layout.Shape]:
     """What `world_on_device` makes, in arrays of the host."""
-    monkeypatch.setattr(layout.cuda, "to_device", np.asarray)
+    monkeypatch.setattr(cuda, "to_device", np.asarray)
     return layout.world_on_device(world)
 
 

@@ -7,7 +7,7 @@ rides along. Here V has room for two whole layers, because a draw may lead to an
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from numba import cuda
 
@@ -130,8 +130,8 @@ def episodes_for(
 class ValueIterationForm(ABC):
     """Such an agent as the device plays it: its numbers, and its Q of a pair."""
 
-    diagnostics: ClassVar[tuple[str, ...]] = ()
-    noisy: ClassVar[bool] = False  # whether its Q needs a standard normal
+    diagnostics: tuple[str, ...] = ()
+    noisy = False  # whether its Q needs a standard normal
 
     def __init__(self, mdp: MDP, numbers: Any) -> None:
         self.width, self.numbers = max(mdp.widths), numbers
