@@ -1,6 +1,5 @@
 """PSRL, RLSVI, BEB and UCBVI through `run` with device="gpu": every kind of world and prior, and what is refused."""
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -9,13 +8,8 @@ from klearning.gpu import seeds as gpu_seeds
 from klearning.gpu.batch import beliefs, new_batch
 from klearning.gpu.beb import BEBForm
 from klearning.gpu.layout import new_log
+from tests.gpu.test_k_learning import COINS, KNOWN, LAKE
 
-COINS = kl.MDP.from_layers(
-    [[[0.2, 0.7, 0.4]], [[0.1, 0.9, 0.5], [0.8, 0.3, 0.6]]], [[[[0.3, 0.7], [1.0, 0.0], [0.5, 0.5]]]], [1.0],
-    "bernoulli", name="coins",
-)  # fmt: skip
-LAKE = kl.MDP.from_gymnasium(gym.make("FrozenLake-v1", desc=["SF", "HG"]), 4, goal=(3, 0))
-KNOWN = kl.deep_sea(4, slip=0.2)
 CERTAIN = kl.deep_sea(3)
 
 PLACES = {
