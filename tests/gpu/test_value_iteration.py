@@ -70,6 +70,7 @@ def test_a_world_for_every_seed_and_seeds_in_any_company(agent, monkeypatch):
     [
         (kl.UCBVI(bonus="bernstein"), kl.Prior(), "UCBVI with bonus='hoeffding'"),
         (kl.PSRL(), kl.Prior(transitions=kl.Dirichlet(1e6)), "masses from 1e-25 to 1000 with PSRL"),
+        (kl.PSRL(), kl.Prior(kl.Beta()), "PSRL with a Beta where rewards are coin flips"),
         (kl.UCRL2(), kl.Prior(), "KLearning, PSRL, RLSVI, BEB, UCBVI"),
     ],
 )

@@ -80,7 +80,7 @@ def device(agent, monkeypatch, mdp=WORLD, prior=PRIOR):
     return Device(shape, world, form.begin(SimpleNamespace(seeds=[0])), form.noisy, form.action_value(shape))
 
 
-@pytest.mark.parametrize("agent", [kl.RLSVI(scale=0.0), kl.BEB(scale=0.05), kl.UCBVI(scale=0.01)], ids=repr)
+@pytest.mark.parametrize("agent", [kl.RLSVI(scale=0.0), kl.BEB(scale=0.05), kl.UCBVI(scale=0.001)], ids=repr)
 def test_the_same_episodes_make_the_same_plans(agent, monkeypatch):
     gpu, memory = device(agent, monkeypatch), agent.begin(kl.Belief.before(PRIOR, WORLD))
     streams = Streams(*np.random.default_rng(0).spawn(2))

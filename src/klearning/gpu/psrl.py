@@ -108,6 +108,8 @@ class PSRLForm(ValueIterationForm):
         reward, transitions = prior.reward.numbers(), Belief.before(prior, mdp).transitions
         self.kind = Kind(beta=is_beta(reward), learns=transitions.learns)
         self.noisy = not self.kind.beta
+        if self.kind.beta and not isinstance(mdp.noise, str):
+            refuse(f"reward={prior.reward!r} in world={mdp!r}", "PSRL with a Beta where rewards are coin flips")
         mass = transitions.even_mass
         if transitions.learns and not MASSES[0] <= mass <= MASSES[1]:
             refuse(f"transitions={prior.transitions!r}", f"masses from {MASSES[0]:g} to {MASSES[1]:g} with PSRL")
