@@ -61,7 +61,7 @@ def report(name: str, kernel: Any) -> str:
     code, _ = cuda.compile_ptx(kernel.py_func, signature(), cc=Hopper.compute_capability, fastmath=True)
     with TemporaryDirectory() as folder:
         (Path(folder) / "kernel.ptx").write_text(code)
-        command = [assembler(), "-arch=sm_90", "-v", "kernel.ptx", "-o", "kernel.cubin"]
+        command = [str(assembler()), "-arch=sm_90", "-v", "kernel.ptx", "-o", "kernel.cubin"]
         said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stderr
     registers, stack, spilled = (
         re.findall(pattern, said)[-1]

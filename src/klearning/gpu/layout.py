@@ -53,7 +53,7 @@ class Log(NamedTuple):
     values: Any  # (episodes, seeds): exact, of the policy
     returns: Any
     hits: Any  # 0 or 1
-    diagnostics: Any  # (names, episodes, seeds)
+    diagnostics: Any  # (episodes, names, seeds)
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def zeros(shape: tuple[int, ...], dtype: Any = F) -> Any:
 def new_log(names: int, episodes: int, seeds: int) -> Log:
     """Room for so many episodes, of an agent with so many diagnostics."""
     values, returns, hits = (zeros((episodes, seeds)) for _ in range(3))
-    return Log(values, returns, hits, zeros((max(names, 1), episodes, seeds)))
+    return Log(values, returns, hits, zeros((episodes, max(names, 1), seeds)))
 
 
 THREADS = 256
