@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cuda
+from numba import config, cuda
 
 from klearning.arrays.rows import places
 from klearning.arrays.types import Floats, Ints
@@ -151,6 +151,8 @@ def no_counts(world: World, shape: Shape, seeds: int) -> Counts:
 
 
 def zeros(shape: tuple[int, ...], dtype: Any = F) -> Any:
+    if config.ENABLE_CUDASIM:  # where a thread is a thread of Python's
+        return cuda.to_device(np.zeros(shape, dtype))
     array = cuda.device_array(shape, dtype)
     fill_zero[-(-array.size // THREADS), THREADS](array.reshape(array.size))
     return array
