@@ -21,7 +21,7 @@ import numpy as np
 from numba import cuda
 
 import klearning as kl
-from klearning.gpu.batch import REGISTERS, THREADS, Batch, beliefs, new_batch, play
+from klearning.gpu.batch import REGISTERS, THREADS, Batch, beliefs, new_batch, on_host, play
 from klearning.gpu.k_learning import KLearningForm, Search, plans_for
 from klearning.gpu.layout import F, new_log, zeros
 from klearning.optimism.program import k_values, program, solve_at
@@ -64,7 +64,7 @@ def speed(
         form.advance(batch, search, log, first, count)
         cuda.synchronize()
         seconds += time.perf_counter() - began
-        taken = log.diagnostics.copy_to_host()[3, :count]
+        taken = log.diagnostics.copy_to_host()[:count, 3]
         sweeps.append(taken.mean())
         warps = taken[:, : seeds // WARP * WARP].reshape(count, -1, WARP).sum(axis=0).max(axis=1) / count
         together.append(warps.mean())
@@ -185,7 +185,7 @@ def learning(depth: int, episodes: int, seeds: int, cpu_seeds: int) -> dict[str,
     world, agent, result = kl.deep_sea(depth), kl.KLearning(tolerance=TOLERANCE), {}
     form = KLearningForm(agent, kl.Prior(), world)
     batch = new_batch(world, "KLearning", np.arange(seeds, dtype=np.uint32))
-    chunks = list(play(form, batch, episodes))
+    chunks = [on_host(log, 4, count) for log, count in play(form, batch, episodes)]
     hits = np.concatenate([chunk.hits for chunk in chunks], axis=1)
     values = np.concatenate([chunk.values for chunk in chunks], axis=1)
     lost = (kl.optimal(world).value - values.astype(np.float64)).sum(axis=1)
@@ -213,13 +213,13 @@ def learnings(small: bool) -> Iterator[Any]:
 def bayes_regret(small: bool) -> Iterator[Any]:
     """Random MDPs of 5 layers of 5 states and 2 actions, a world per seed, on both."""
     count, few, episodes = (8, 4, 3) if small else (100_000, 1000, 200)
-    agent, size = kl.KLearning(tolerance=TOLERANCE), {"states": 5, "actions": 2, "horizon": 5}
+    agent = kl.KLearning(tolerance=TOLERANCE)
     began = time.perf_counter()
-    worlds = kl.gpu.random_worlds(count, **size)
+    worlds = kl.gpu.random_worlds(count, 5, 2, 5)
     drawn = time.perf_counter() - began
     digest = kl.run(agent, worlds, seeds=count, episodes=episodes, device="gpu")
     totals = [
-        float(kl.run(agent, kl.random_mdp(**size, seed=i), seeds=[i], episodes=episodes).regret[0, -1])
+        float(kl.run(agent, kl.random_mdp(5, 2, 5, seed=i), seeds=[i], episodes=episodes).regret[0, -1])
         for i in range(few)
     ]
     yield {

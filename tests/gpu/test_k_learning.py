@@ -48,7 +48,7 @@ def test_every_plan_is_that_of_the_cpu(name):
     for t in range(EPISODES):
         before = beliefs(batch, prior, world, range(SEEDS))
         form.advance(batch, search, log, t, 1)
-        tau, f, gap, sweeps = log.diagnostics.copy_to_host()[:, 0]
+        tau, f, gap, sweeps = log.diagnostics.copy_to_host()[0]
         values = log.values.copy_to_host()[0]
         for i, belief in enumerate(before):
             memory = agent.algorithm.begin(over(belief, world))

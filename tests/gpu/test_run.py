@@ -1,5 +1,6 @@
 """`run` with device="gpu": what comes back, in whatever portions, and what is refused."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -59,6 +60,7 @@ def test_a_seed_does_not_know_of_others(runs, monkeypatch):
 
 def test_a_digest_says_the_same(runs, monkeypatch):
     monkeypatch.setattr(gpu_seeds, "ALL_BYTES", 0)
+    monkeypatch.setattr(gpu_seeds, "free_bytes", lambda: 4000)
     digest = kl.run(AGENT, kl.deep_sea(3), seeds=24, episodes=12, device="gpu")
     assert isinstance(digest, kl.gpu.Digest)
     assert digest.episodes == 12
@@ -115,3 +117,22 @@ def test_what_it_cannot_do_is_one_line(settings, words):
     with pytest.raises(ValueError, match=words) as error:
         kl.run(**{"agent": kl.KLearning(), "world": kl.deep_sea(3), "device": "gpu", **settings})
     assert "\n" not in str(error.value)
+
+
+def test_the_command_line(capsys, monkeypatch):
+    from klearning.cli import main
+
+    words = ["run", "deep_sea", "KLearning", "-w", "depth=3", "-n", "3", "--device", "gpu", "--no-figure"]
+    for more, told in (
+        (["-s", "2"], "episodes a second"),
+        (["-s", "51"], "51 seeds"),
+        (["-s", "2", "--json"], '"regret"'),
+    ):
+        with pytest.raises(SystemExit) as end:
+            main([*words, *more])
+        assert end.value.code == 0
+        assert told in capsys.readouterr().out
+    monkeypatch.setattr(gpu_seeds, "ALL_BYTES", 0)
+    with pytest.raises(SystemExit):
+        main([*words, "-s", "12", "--json"])
+    assert json.loads(capsys.readouterr().out)["regret"].keys() == {"mean", "error"}

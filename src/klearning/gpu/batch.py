@@ -84,8 +84,17 @@ class Chunk(NamedTuple):
     diagnostics: Float32s  # (names, seeds, episodes)
 
 
-def play(form: Form, batch: Batch, episodes: int) -> Iterator[Chunk]:
-    """All episodes, launch by launch; launches double until they take about `LAUNCH_SECONDS`."""
+def on_host(log: Log, names: int, count: int) -> Chunk:
+    """The first ``count`` episodes of a log."""
+    values, returns, hits, talk = (x[:count].copy_to_host() for x in log)
+    return Chunk(values.T, returns.T, hits.T > 0.0, talk[:, :names].transpose(1, 2, 0))
+
+
+def play(form: Form, batch: Batch, episodes: int) -> Iterator[tuple[Log, int]]:
+    """All episodes, launch by launch: the log on the device, and how many episodes of it are new.
+
+    Launches double until they take about `LAUNCH_SECONDS`.
+    """
     names, seeds, state = len(form.diagnostics), len(batch.seeds), form.begin(batch)
     most = max(1, min(episodes, LAUNCH_BYTES // (4 * seeds * (3 + names))))
     log = new_log(names, most, seeds)
@@ -97,8 +106,7 @@ def play(form: Form, batch: Batch, episodes: int) -> Iterator[Chunk]:
         if count == size and time.perf_counter() - began < LAUNCH_SECONDS / 2:
             size *= 2
         first += count
-        values, returns, hits, talk = (x.copy_to_host() for x in log)
-        yield Chunk(values[:count].T, returns[:count].T, hits[:count].T > 0.0, talk[:names, :count].transpose(0, 2, 1))
+        yield log, count
 
 
 def beliefs(batch: Batch, prior: Prior, mdp: MDP, which: Iterable[int]) -> list[Belief]:

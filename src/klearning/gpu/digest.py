@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from klearning.arrays.cards import html_card, text_card
 from klearning.arrays.frames import data_frame
 from klearning.arrays.pictures import axes_or_new
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.belief import Prior
-from klearning.gpu.batch import Chunk
 from klearning.gpu.layout import Worlds
+from klearning.gpu.tally import Tally
 from klearning.models.mdp import MDP
 from klearning.statistics import Interval, mean_interval, median_interval
 from klearning.trials.agent import Agent
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 LEVELS = (0.025, 0.25, 0.5, 0.75, 0.975)
-CURVE = 64  # episodes at which quantiles are kept, by powers: 1, 2, 3, 5, …
-SOLVED = 0.1  # the share of episodes that must have reached the goal
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,70 +133,21 @@ def _times(x: Floats) -> dict[str, float | int]:
     return {"seeds": there.size, "mean": mean, "median": median}
 
 
-def curve_episodes(episodes: int) -> Ints:
-    """Up to `CURVE` of them, from the first to the last."""
-    return np.unique(np.round(np.geomspace(1, episodes, CURVE)).astype(np.int64))
-
-
-class Tally:
-    """Counts along while some of the seeds are played, so that no episode has to be kept."""
-
-    def __init__(self, optimal: float | Floats, seeds: int, episodes: int, names: int) -> None:
-        self.optimal = np.broadcast_to(np.asarray(optimal, np.float64), (seeds,))
-        self.regret, self.last = np.zeros(seeds), np.zeros(seeds)
-        self.reached = np.zeros(seeds)
-        self.first_hit, self.solved = np.full(seeds, np.nan), np.full(seeds, np.nan)
-        self.at = curve_episodes(episodes)
-        self.curve = np.zeros((len(self.at), seeds), np.float32)
-        self.values, self.sums, self.squares = np.zeros((3, episodes))  # over the seeds
-        self.talk = np.zeros((names, episodes))
-        self.t = 0
-
-    def add(self, chunk: Chunk) -> None:
-        count = chunk.values.shape[1]
-        lost = self.regret[:, None] + np.cumsum(self.optimal[:, None] - chunk.values, axis=1)
-        span, t = slice(self.t, self.t + count), np.arange(self.t + 1, self.t + count + 1)
-        self.values[span] = chunk.values.sum(axis=0, dtype=np.float64)
-        self.sums[span], self.squares[span] = lost.sum(axis=0), (lost**2).sum(axis=0)
-        self.talk[:, span] = chunk.diagnostics.sum(axis=1, dtype=np.float64)
-        for i in np.flatnonzero((self.at > self.t) & (self.at <= self.t + count)):
-            self.curve[i] = lost[:, self.at[i] - self.t - 1]
-        reached = self.reached[:, None] + np.cumsum(chunk.hits, axis=1)
-        _first(self.first_hit, chunk.hits, t)
-        _first(self.solved, reached >= SOLVED * t, t)
-        self.regret, self.reached, self.last = lost[:, -1], reached[:, -1], chunk.values[:, -1].astype(np.float64)
-        self.t += count
-
-
-def _first(times: Floats, flags: NDArray[np.bool_], t: Ints) -> None:
-    """Write the first episode that is flagged where none was before."""
-    new = flags.any(axis=1) & np.isnan(times)
-    times[new] = t[flags[new].argmax(axis=1)]
-
-
 def digest(
     agent: Agent[Any], world: MDP | Worlds, prior: Prior, seeds: Sequence[int], names: tuple[str, ...],
     tallies: list[Tally], seconds: float,
 ) -> Digest:  # fmt: skip
     """All tallies together."""
     n = len(seeds)
-    sums, squares = (np.sum([getattr(x, name) for x in tallies], axis=0) for name in ("sums", "squares"))
-    mean = sums / n
-    variance = np.maximum(squares / n - mean**2, 0.0) * (n / max(n - 1, 1))
-    talk = np.sum([x.talk for x in tallies], axis=0) / n
-
-    def by_seed(name: str) -> Floats:
-        joined: Floats = np.concatenate([getattr(x, name) for x in tallies])
-        return joined
-
-    levels = np.array(LEVELS)
-    curve = np.concatenate([x.curve for x in tallies], axis=1)
+    values, lost, squares, *talk = np.sum([x.sums for x in tallies], axis=0) / n
+    variance = np.maximum(squares - lost**2, 0.0) * (n / max(n - 1, 1))
+    of_seeds = {name: np.concatenate([x.of_seeds[name] for x in tallies]) for name in tallies[0].of_seeds}
+    curve, levels = np.concatenate([x.curve for x in tallies], axis=1), np.array(LEVELS)
     return Digest(
         agent=agent, world=world, prior=prior, seeds=seeds,
-        optimal_value=world.optimal_values if isinstance(world, Worlds) else float(tallies[0].optimal[0]),
-        mean_values=np.sum([x.values for x in tallies], axis=0) / n, mean_regret=mean,
-        regret_errors=np.sqrt(variance / n), diagnostics=dict(zip(names, talk, strict=True)),
-        at=tallies[0].at, levels=levels, regret_quantiles=np.quantile(curve, levels, axis=1).T,
-        total_regret=by_seed("regret"), last_values=by_seed("last"), first_hit=by_seed("first_hit"),
-        solved=by_seed("solved"), seconds=seconds,
+        optimal_value=world.optimal_values if isinstance(world, Worlds) else float(of_seeds["optimal"][0]),
+        mean_values=values, mean_regret=lost, regret_errors=np.sqrt(variance / n),
+        diagnostics=dict(zip(names, talk, strict=True)), at=tallies[0].at, levels=levels,
+        regret_quantiles=np.quantile(curve, levels, axis=1).T, total_regret=of_seeds["regret"],
+        last_values=of_seeds["last"], first_hit=of_seeds["first_hit"], solved=of_seeds["solved"], seconds=seconds,
     )  # fmt: skip

@@ -276,7 +276,7 @@ def episodes_for(shape: Shape, kind: Kind, registers: int | None = None) -> Any:
             if rule != OPTIMAL or close(x, f, tau * H_start + C_start / tau, gap, sweeps):
                 log.values[j, i] = J
                 log.returns[j, i], log.hits[j, i] = play(world, share, counts, key, seeds[i], i, first + j)
-                talk[0, j, i], talk[1, j, i], talk[2, j, i], talk[3, j, i] = tau, f, gap, sweeps
+                talk[j, 0, i], talk[j, 1, i], talk[j, 2, i], talk[j, 3, i] = tau, f, gap, sweeps
                 j += 1
                 if rule == OPTIMAL:
                     state = fresh(state.tau, state.curvature)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cuda
+from numba import config, cuda
 
 from klearning.arrays.rows import places
 from klearning.arrays.types import Floats, Ints
@@ -53,7 +53,7 @@ class Log(NamedTuple):
     values: Any  # (episodes, seeds): exact, of the policy
     returns: Any
     hits: Any  # 0 or 1
-    diagnostics: Any  # (names, episodes, seeds)
+    diagnostics: Any  # (episodes, names, seeds)
 
 
 @dataclass(frozen=True)
@@ -151,6 +151,8 @@ def no_counts(world: World, shape: Shape, seeds: int) -> Counts:
 
 
 def zeros(shape: tuple[int, ...], dtype: Any = F) -> Any:
+    if config.ENABLE_CUDASIM:  # where a thread is a thread of Python's
+        return cuda.to_device(np.zeros(shape, dtype))
     array = cuda.device_array(shape, dtype)
     fill_zero[-(-array.size // THREADS), THREADS](array.reshape(array.size))
     return array
@@ -159,7 +161,7 @@ def zeros(shape: tuple[int, ...], dtype: Any = F) -> Any:
 def new_log(names: int, episodes: int, seeds: int) -> Log:
     """Room for so many episodes, of an agent with so many diagnostics."""
     values, returns, hits = (zeros((episodes, seeds)) for _ in range(3))
-    return Log(values, returns, hits, zeros((max(names, 1), episodes, seeds)))
+    return Log(values, returns, hits, zeros((episodes, max(names, 1), seeds)))
 
 
 THREADS = 256

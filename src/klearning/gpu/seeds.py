@@ -16,13 +16,25 @@ from klearning.agents.ucbvi import UCBVI
 from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.screen import ProgressBar
 from klearning.beliefs.belief import Prior
-from klearning.gpu.batch import Chunk, Form, bytes_per_seed, check_prior, check_world, new_batch, play, refuse
+from klearning.gpu.batch import (
+    Batch,
+    Chunk,
+    Form,
+    bytes_per_seed,
+    check_prior,
+    check_world,
+    new_batch,
+    on_host,
+    play,
+    refuse,
+)
 from klearning.gpu.beb import BEBForm
-from klearning.gpu.digest import Digest, Tally, digest
+from klearning.gpu.digest import Digest, digest
 from klearning.gpu.k_learning import KLearningForm
-from klearning.gpu.layout import Worlds
+from klearning.gpu.layout import Log, Worlds
 from klearning.gpu.psrl import PSRLForm
 from klearning.gpu.rlsvi import RLSVIForm
+from klearning.gpu.tally import Tally
 from klearning.gpu.ucbvi import UCBVIForm
 from klearning.models.mdp import MDP, optimal_value
 from klearning.trials.agent import Agent
@@ -65,8 +77,8 @@ def run(
     names = form.diagnostics
     whole = not own and len(seeds) * (episodes * (8 * (2 + len(names)) + 1) + 8 * one.reward.size) <= ALL_BYTES
     group = max(1, min(len(seeds), int(SHARE * free_bytes()) // bytes_per_seed(world)))
-    chunks: list[list[Chunk]] = []
-    visits, tallies = [], []
+    kept: list[Kept] = []
+    tallies: list[Tally] = []
     began = time.perf_counter()
     with ExitStack() as stack:
         bar = stack.enter_context(ProgressBar("episodes", len(seeds) * episodes)) if progress is True else None
@@ -74,37 +86,46 @@ def run(
         for first in range(0, len(seeds), group):
             last = min(first + group, len(seeds))
             here = world.part(first, last) if isinstance(world, Worlds) else world
+            optimal = best[first:last] if isinstance(best, np.ndarray) else best
             batch = new_batch(here, type(agent).__name__, np.array(seeds[first:last], np.uint32))
-            tally = Tally(
-                best[first:last] if isinstance(best, np.ndarray) else best, last - first, episodes, len(names)
-            )
-            kept: list[Chunk] = []
-            for chunk in play(form, batch, episodes):
-                if whole:
-                    kept.append(chunk)
-                else:
-                    tally.add(chunk)
+            keeper = Kept(len(names)) if whole else Tally(optimal, last - first, episodes, len(names))
+            for log, count in play(form, batch, episodes):
+                keeper.add(log, count)
                 if tell is not None:
-                    tell(chunk.values.size)
-            chunks.append(kept)
-            tallies.append(tally)
-            if whole:
-                shape = (one.states, one.actions, last - first)
-                visits.append(batch.counts.visits.copy_to_host().reshape(shape).transpose(2, 0, 1))
+                    tell(count * (last - first))
+            keeper.end(batch)
+            kept += [keeper] if isinstance(keeper, Kept) else []
+            tallies += [keeper] if isinstance(keeper, Tally) else []
     seconds = time.perf_counter() - began
     if not whole:
         return digest(agent, world, prior, seeds, names, tallies, seconds)
-
-    def joined(field: str, axis: int = 0, kind: Any = np.float64) -> Any:
-        groups = [np.concatenate([getattr(chunk, field) for chunk in kept], axis=axis + 1) for kept in chunks]
-        return np.ascontiguousarray(np.concatenate(groups, axis=axis), kind)
-
+    visits = np.concatenate([part.visits for part in kept]).reshape(-1, one.states, one.actions)
     return Runs(
-        agent=agent, world=one, prior=prior, seeds=seeds, optimal_value=float(best), values=joined("values"),
-        returns=joined("returns"), hits=joined("hits", kind=np.bool_),
-        visits=np.ascontiguousarray(np.concatenate(visits), np.float64),
-        diagnostics=dict(zip(names, joined("diagnostics", 1), strict=True)), seconds=seconds,
+        agent=agent, world=one, prior=prior, seeds=seeds, optimal_value=float(best), values=joined(kept, "values"),
+        returns=joined(kept, "returns"), hits=joined(kept, "hits", kind=np.bool_), visits=visits,
+        diagnostics=dict(zip(names, joined(kept, "diagnostics", 1), strict=True)), seconds=seconds,
     )  # fmt: skip
+
+
+class Kept:
+    """All that some seeds left, on the host."""
+
+    def __init__(self, names: int) -> None:
+        self.names = names
+        self.chunks: list[Chunk] = []
+        self.visits = np.zeros((0, 0))  # (seeds, S·A)
+
+    def add(self, log: Log, count: int) -> None:
+        self.chunks.append(on_host(log, self.names, count))
+
+    def end(self, batch: Batch) -> None:
+        self.visits = batch.counts.visits.copy_to_host().T.astype(np.float64)
+
+
+def joined(kept: list[Kept], field: str, axis: int = 0, kind: Any = np.float64) -> Any:
+    """One field of all seeds, on this axis, and all episodes, on the next."""
+    parts = [np.concatenate([getattr(chunk, field) for chunk in part.chunks], axis=axis + 1) for part in kept]
+    return np.ascontiguousarray(np.concatenate(parts, axis=axis), kind)
 
 
 def free_bytes() -> int:
