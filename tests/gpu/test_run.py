@@ -27,15 +27,15 @@ def test_known_answers_of_philox():
 
 @pytest.fixture(scope="module")
 def runs():
-    return kl.run(AGENT, kl.deep_sea(3), seeds=24, episodes=12, device="gpu")
+    return kl.run(AGENT, kl.deep_sea(3), seeds=24, episodes=8, device="gpu")
 
 
 def test_runs_hold_what_they_should(runs):
     assert isinstance(runs, kl.Runs)
-    assert runs.values.shape == runs.returns.shape == runs.hits.shape == (24, 12)
+    assert runs.values.shape == runs.returns.shape == runs.hits.shape == (24, 8)
     assert runs.values.dtype == np.float64
     assert runs.visits.shape == (24, 6, 2)
-    assert (runs.visits.sum(axis=(1, 2)) == 12 * 3).all()
+    assert (runs.visits.sum(axis=(1, 2)) == 8 * 3).all()
     assert list(runs.diagnostics) == list(AGENT.diagnostics)
     assert (np.diff(runs.regret, axis=1) > -1e-6).all()
     assert (runs.returns[runs.hits] > 0.5).all()
@@ -43,7 +43,7 @@ def test_runs_hold_what_they_should(runs):
 
 def test_first_hits_are_those_of_the_cpu(runs):
     """Mann and Whitney at 1e-4: so often right ones would differ as much, had the seeds not been fixed."""
-    cpu = kl.run(AGENT, kl.deep_sea(3), seeds=400, episodes=12)
+    cpu = kl.run(AGENT, kl.deep_sea(3), seeds=400, episodes=8)
     there, here = (np.nan_to_num(x.first_hit, nan=99.0) for x in (runs, cpu))
     assert stats.mannwhitneyu(there, here).pvalue > 1e-4
     assert stats.mannwhitneyu(runs.regret[:, -1], cpu.regret[:, -1]).pvalue > 1e-4
@@ -53,7 +53,7 @@ def test_a_seed_does_not_know_of_others(runs, monkeypatch):
     """Other seeds, other launches, groups that fit a small device: the same numbers."""
     monkeypatch.setattr(gpu_seeds, "free_bytes", lambda: 4000)
     monkeypatch.setattr("klearning.gpu.batch.LAUNCH_BYTES", 3 * 28 * 8)
-    some = kl.run(AGENT, kl.deep_sea(3), seeds=[5, 2, 17, 3, 11, 6, 1, 23], episodes=12, device="gpu")
+    some = kl.run(AGENT, kl.deep_sea(3), seeds=[5, 2, 17, 3, 11, 6, 1, 23], episodes=8, device="gpu")
     for field in ("values", "returns", "hits", "visits"):
         np.testing.assert_array_equal(getattr(some, field), getattr(runs, field)[list(some.seeds)])
 
@@ -61,9 +61,9 @@ def test_a_seed_does_not_know_of_others(runs, monkeypatch):
 def test_a_digest_says_the_same(runs, monkeypatch):
     monkeypatch.setattr(gpu_seeds, "ALL_BYTES", 0)
     monkeypatch.setattr(gpu_seeds, "free_bytes", lambda: 4000)
-    digest = kl.run(AGENT, kl.deep_sea(3), seeds=24, episodes=12, device="gpu")
+    digest = kl.run(AGENT, kl.deep_sea(3), seeds=24, episodes=8, device="gpu")
     assert isinstance(digest, kl.gpu.Digest)
-    assert digest.episodes == 12
+    assert digest.episodes == 8
     np.testing.assert_array_equal(digest.first_hit, runs.first_hit)
     np.testing.assert_array_equal(digest.solved, runs.solved)
     np.testing.assert_allclose(digest.total_regret, runs.regret[:, -1])
@@ -74,7 +74,7 @@ def test_a_digest_says_the_same(runs, monkeypatch):
     np.testing.assert_allclose(digest.regret_quantiles, at.T, rtol=1e-6)
     assert "24 seeds" in digest.summary()
     assert digest.data()["seeds"] == 24
-    assert len(digest.frame()) == 12
+    assert len(digest.frame()) == 8
 
 
 def test_a_world_for_every_seed():
