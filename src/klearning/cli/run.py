@@ -14,7 +14,7 @@ from klearning.cli.doors import find_agent, find_world
 from klearning.cli.options import build, build_prior, parse
 from klearning.cli.teaching import Command
 from klearning.figures import learning
-from klearning.trials.run import Runs
+from klearning.trials.run import MOST_LINES, Runs
 from klearning.trials.run import run as simulate
 
 EXAMPLES = (
@@ -23,6 +23,7 @@ EXAMPLES = (
     "klearning run river_swim KLearning -w horizon=40 -p mass=1 --seeds 0,1,2",
     "klearning run bandit KLearning -w means=0.1,0.5,0.9 -w noise=bernoulli -p reward=beta",
     "klearning run inventory PSRL --no-figure --json",
+    "klearning run deep_sea KLearning -w depth=20 --seeds 100000 --episodes 500 --device gpu",
 )
 
 
@@ -38,6 +39,7 @@ EXAMPLES = (
 @click.option("-n", "--episodes", default=1000, show_default=True)
 @click.option("-s", "--seeds", default="5", show_default=True, help="how many, or which: 0,3,7")
 @click.option("--threads", type=int, help="default: all cores")
+@click.option("--device", default="cpu", show_default=True, help="cpu, or gpu for very many seeds at once")
 @click.option("--out", default="out/run.png", show_default=True, type=click.Path(path_type=Path), help="the picture")
 @click.option("--no-figure", is_flag=True, help="draw nothing")
 @as_json
@@ -50,6 +52,7 @@ def run(
     episodes: int,
     seeds: str,
     threads: int | None,
+    device: str,
     out: Path,
     no_figure: bool,
     as_json: bool,
@@ -65,11 +68,16 @@ def run(
     chosen = parse(seeds)
     count = len(chosen) if isinstance(chosen, list) else checks.whole("seeds", chosen)
     with progress("episodes", episodes * count) as advance:
-        runs = simulate(learner, place, prior=prior, episodes=episodes, seeds=chosen, threads=threads, progress=advance)
+        runs = simulate(
+            learner, place, prior=prior, episodes=episodes, seeds=chosen, threads=threads, progress=advance,
+            device=device,
+        )  # fmt: skip
     if as_json:
-        show_json(summary(runs))
-    else:
+        show_json(summary(runs) if isinstance(runs, Runs) else runs.data())
+    elif isinstance(runs, Runs) and (device == "cpu" or count <= MOST_LINES):
         show_runs(runs)
+    else:
+        print(runs.summary())
     if not no_figure:
         save_picture(lambda: learning.draw(runs), out, err=as_json)
 
