@@ -32,6 +32,9 @@ from klearning.trials.trial import new_task
 ROUNDS = 20
 TOLERANCE = 1e-8  # the default of Clarabel and of ECOS
 AGENT = kl.VAPOR()
+EPISODIC = (
+    kl.VAPOR(), kl.VAPOR(optimism=0.5), kl.VAPOR(tolerance=1e-9), kl.VAPOR(optimism="calibrated"), kl.PSRL(),
+)  # fmt: skip
 EPISODES = {20: (0, 10, 30, 60, 150, 300), 50: (0, 30, 300, 1000)}
 DENSE = {20: (0, 60, 300)}  # where the dense form is solved too: minutes each
 
@@ -142,7 +145,7 @@ def warm_table(depth: int = 50, episodes: int = 1000, chunk: int = 100) -> None:
     world = TEXT.world(depth)
     print("\n| depth | settings | episodes | per second, mean | slowest and fastest hundred |")
     print("|---|---|---|---|---|")
-    for agent in (kl.VAPOR(), kl.VAPOR(optimism=0.5), kl.VAPOR(tolerance=1e-9), kl.VAPOR(optimism="calibrated"), kl.PSRL()):
+    for agent in EPISODIC:
         rates = np.zeros(episodes // chunk)
         for _ in range(3):
             memory, task = agent.begin(kl.Belief.before(TEXT.prior, world)), new_task(agent, world, episodes, 0)

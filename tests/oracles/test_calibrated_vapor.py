@@ -81,7 +81,7 @@ def test_the_estimate_is_the_mean_of_thompson_draws(stationary):
 
 
 def test_an_episode_is_a_solve_with_its_share():
-    """g meets the estimate where κ is between its ends; every tenth episode is greedy in a draw, and the next is not."""
+    """g meets the estimate where κ is between its ends; every tenth episode is greedy in a draw."""
     world = kl.random_mdp(3, 2, 3, COINS, seed=5)
     runs = kl.run(replace(AGENT, thompson=0.1), world, prior=COINS, episodes=100, seeds=1)
     told = {name: x[0] for name, x in runs.diagnostics.items()}

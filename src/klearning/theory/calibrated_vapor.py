@@ -1,4 +1,4 @@
-"""Calibrated optimism of VAPOR: what an episode costs with any share κ of the variances, and how the value moves with κ.
+"""Calibrated optimism of VAPOR: what an episode costs with any share κ of the variances, and how its value moves.
 
 With λ the maximiser of g(κ) = max J(λ) + √κ Ω(λ), Ω = Σ λ s √(−2 ln λ), π its policy and Φ_κ = √κ Ω(λ):
 
