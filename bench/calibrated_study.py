@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 import klearning as kl
-from bench.calibration_variants import VAPOR_VARIANTS, VARIANTS
+from bench.calibration_variants import VARIANTS
+from bench.vapor_variants import VAPOR_VARIANTS
 from klearning.arrays.types import Floats
 from klearning.benchmarks.bsuite import sweep as bsuite
 from klearning.benchmarks.gymnasium.toy_text import PROBLEMS, episodes_needed

@@ -180,18 +180,3 @@ VARIANTS: dict[str, Agent] = {
     "τ twice the best, less κ": variant(cold=2.0),
     "calibrated by layer": variant(layers=0.02),
 }
-
-CALIBRATED_VAPOR = kl.VAPOR(optimism="calibrated")
-VAPOR_VARIANTS: dict[str, Agent] = {
-    "VAPOR, calibrated": CALIBRATED_VAPOR,
-    "no Thompson episodes": replace(CALIBRATED_VAPOR, thompson=0.0),
-    "one in ten": replace(CALIBRATED_VAPOR, thompson=0.1),
-    "by the information ratio": replace(CALIBRATED_VAPOR, thompson="informed"),
-    "bonus sharp": replace(CALIBRATED_VAPOR, bonus="sharp"),
-    "margin 1": replace(CALIBRATED_VAPOR, margin=1.0),
-    "margin 3": replace(CALIBRATED_VAPOR, margin=3.0),
-    "5 draws, window 5": replace(CALIBRATED_VAPOR, draws=5, window=5),
-    "κ = 0.25": kl.VAPOR(optimism=0.25),
-    "κ = 0.1": kl.VAPOR(optimism=0.1),
-    "κ = 1": kl.VAPOR(),
-}
