@@ -1,4 +1,4 @@
-"""What was tried for the calibration of VAPOR: settings of its own, given shares, and K-learning's κ with VAPOR's policy.
+"""What was tried for VAPOR's calibration: settings of its own, given shares, and K-learning's κ with VAPOR's policy.
 
 `bench.calibrated_study run vapor_variants` plays them, and docs/reference/agents/vapor.md says what came of it.
 """
