@@ -123,12 +123,7 @@ def long(job: Job, seed: int) -> Numbers:
 
 
 def variants(job: Job, seed: int) -> Numbers:
-    agent = AGENTS[THOMPSON] if job.agent == THOMPSON else VARIANTS[job.agent]
-    return bayes_run(agent, size_of(job.case), TUNING + seed, (1000, 10_000))[:2]
-
-
-def vapor_variants(job: Job, seed: int) -> Numbers:
-    agent = AGENTS[THOMPSON] if job.agent == THOMPSON else VAPOR_VARIANTS[job.agent]
+    agent = AGENTS[THOMPSON] if job.agent == THOMPSON else (VARIANTS | VAPOR_VARIANTS)[job.agent]
     return bayes_run(agent, size_of(job.case), TUNING + seed, (1000, 10_000))[:2]
 
 
@@ -214,7 +209,7 @@ PARTS = {
         FAMILY, 10, 1, bsuite_part,
     ),
     "variants": Part(tuple(map(label, TUNED)), (THOMPSON, *VARIANTS), 400, 20, variants),
-    "vapor_variants": Part(tuple(map(label, TUNED)), (THOMPSON, *VAPOR_VARIANTS), 400, 10, vapor_variants),
+    "vapor_variants": Part(tuple(map(label, TUNED)), (THOMPSON, *VAPOR_VARIANTS), 400, 20, variants),
 }  # fmt: skip
 
 
@@ -226,14 +221,17 @@ def play(job: Job) -> tuple[Job, list[Numbers], float]:
 
 
 def run_parts(
-    names: list[str], out: Path, seeds: int | None, processes: int, agents: list[str], minutes: float
+    names: list[str], out: Path, seeds: int | None, processes: int, agents: list[str], cases: list[str], minutes: float
 ) -> None:
     """All jobs of the parts that the file does not hold, the nearest relatives first, for so many minutes."""
     done: Results = json.loads(out.read_text()) if out.exists() else {}
-    jobs = [job for name in names for job in PARTS[name].jobs(name, seeds) if not has(done, job)]
-    if agents:
-        jobs = [job for job in jobs if job.agent in agents]
-    jobs.sort(key=lambda job: (AGENT_ORDER.get(job.agent, len(AGENT_ORDER)), names.index(job.part)))
+    jobs = [
+        job
+        for name in names
+        for job in PARTS[name].jobs(name, seeds)
+        if not has(done, job) and (not agents or job.agent in agents) and (not cases or job.case in cases)
+    ]
+    jobs.sort(key=order(names))
     first = {(job.part, job.agent): Job(job.part, job.case, job.agent, range(1)) for job in jobs}
     start, spent, saved = time.monotonic(), 0.0, time.monotonic()
     with ProcessPoolExecutor(processes) as pool:
@@ -252,6 +250,17 @@ def run_parts(
             if late:
                 pool.shutdown(wait=False, cancel_futures=True)
                 return
+
+
+def order(names: list[str]) -> Callable[[Job], tuple[int, int, int]]:
+    """The nearest relatives first; of rules that are compared with each other some worlds each, then more."""
+
+    def key(job: Job) -> tuple[int, int, int]:
+        if PARTS[job.part].run is variants:
+            return len(AGENT_ORDER), names.index(job.part), job.seeds.start
+        return AGENT_ORDER[job.agent], names.index(job.part), 0
+
+    return key
 
 
 def has(done: Results, job: Job) -> bool:
@@ -400,6 +409,7 @@ def main() -> None:
             command.add_argument("--out", type=Path, default=Path("calibrated_study.json"))
             command.add_argument("--seeds", type=int, help="of each case at most; default: the study's")
             command.add_argument("--agents", nargs="+", default=[], help="these alone, by their names in the tables")
+            command.add_argument("--cases", nargs="+", default=[], help="these alone")
             command.add_argument("--minutes", type=float, default=float("inf"), help="nothing is begun after them")
     commands.add_parser("tables").add_argument("file", type=Path)
     given = parser.parse_args()
@@ -410,7 +420,7 @@ def main() -> None:
     if unknown := [name for name in names if name not in PARTS]:
         parser.error(f"{', '.join(unknown)}: there is {', '.join(PARTS)}")
     if given.command == "run":
-        run_parts(names, given.out, given.seeds, given.processes, given.agents, given.minutes)
+        run_parts(names, given.out, given.seeds, given.processes, given.agents, given.cases, given.minutes)
     else:
         estimate(names, given.processes)
 
