@@ -27,12 +27,13 @@ from klearning.optimism.occupancy import Flows, flow_arrays
 from klearning.optimism.occupancy_newton import occupy
 from klearning.optimism.vapor_cone import flow_program
 from klearning.papers.odonoghue2021.protocols import TEXT
+from klearning.trials.agent import Agent
 from klearning.trials.trial import new_task
 
 ROUNDS = 20
 TOLERANCE = 1e-8  # the default of Clarabel and of ECOS
 AGENT = kl.VAPOR()
-EPISODIC = (
+EPISODIC: tuple[Agent[Any], ...] = (
     kl.VAPOR(), kl.VAPOR(optimism=0.5), kl.VAPOR(tolerance=1e-9), kl.VAPOR(optimism="calibrated"), kl.PSRL(),
 )  # fmt: skip
 EPISODES = {20: (0, 10, 30, 60, 150, 300), 50: (0, 30, 300, 1000)}

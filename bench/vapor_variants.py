@@ -19,7 +19,7 @@ from klearning.optimism.occupancy_newton import occupy
 from klearning.trials.agent import Agent
 from klearning.trials.task import Task, play
 
-K_CALIBRATED = kl.KLearning(optimism="calibrated")
+K_CALIBRATED = CalibratedOptimism("reward", 1e-6, draws=1, window=10, margin=0.0, thompson="rising")
 
 
 class WithFlows(NamedTuple):
@@ -79,9 +79,9 @@ VAPOR_VARIANTS: dict[str, Agent] = {
     "VAPOR, margin 1": replace(CALIBRATED_VAPOR, margin=1.0),
     "VAPOR, margin 3": replace(CALIBRATED_VAPOR, margin=3.0),
     "VAPOR, 5 draws, window 5": replace(CALIBRATED_VAPOR, draws=5, window=5),
-    "VAPOR, κ of K-learning": KappaOfKLearning(K_CALIBRATED.algorithm),
-    "VAPOR, κ of K-learning, one in ten": KappaOfKLearning(replace(K_CALIBRATED, thompson=0.1).algorithm),
-    "VAPOR, κ of K-learning, no Thompson episodes": KappaOfKLearning(replace(K_CALIBRATED, thompson=0.0).algorithm),
+    "VAPOR, κ of K-learning": KappaOfKLearning(K_CALIBRATED),
+    "VAPOR, κ of K-learning, one in ten": KappaOfKLearning(replace(K_CALIBRATED, thompson=0.1)),
+    "VAPOR, κ of K-learning, no Thompson episodes": KappaOfKLearning(replace(K_CALIBRATED, thompson=0.0)),
     "VAPOR, κ = 0.25": kl.VAPOR(optimism=0.25),
     "VAPOR, κ = 0.1": kl.VAPOR(optimism=0.1),
     "VAPOR, κ = 1": kl.VAPOR(),
