@@ -23,6 +23,7 @@ import numpy as np
 
 import klearning as kl
 from bench.calibration_variants import VARIANTS
+from bench.tail_rules import TAIL
 from klearning.arrays.types import Floats
 from klearning.benchmarks.bsuite import sweep as bsuite
 from klearning.benchmarks.gymnasium.toy_text import PROBLEMS, episodes_needed
@@ -113,7 +114,7 @@ def long(job: Job, seed: int) -> Numbers:
 
 
 def variants(job: Job, seed: int) -> Numbers:
-    agent = AGENTS[THOMPSON] if job.agent == THOMPSON else VARIANTS[job.agent]
+    agent = AGENTS[THOMPSON] if job.agent == THOMPSON else (VARIANTS | TAIL)[job.agent]
     return bayes_run(agent, size_of(job.case), TUNING + seed, (1000, 10_000))[:2]
 
 
@@ -199,6 +200,7 @@ PARTS = {
         FAMILY, 10, 1, bsuite_part,
     ),
     "variants": Part(tuple(map(label, TUNED)), (THOMPSON, *VARIANTS), 400, 20, variants),
+    "tail": Part(tuple(map(label, TUNED)), (THOMPSON, *VARIANTS, *TAIL), 400, 20, variants),
 }  # fmt: skip
 
 
@@ -209,34 +211,51 @@ def play(job: Job) -> tuple[Job, list[Numbers], float]:
     return job, numbers, time.process_time() - start
 
 
-def run_parts(names: list[str], out: Path, seeds: int | None, processes: int) -> None:
-    """All jobs of the parts that the file does not hold, the nearest relatives first."""
+def run_parts(
+    names: list[str], out: Path, seeds: int | None, processes: int, agents: list[str], cases: list[str], minutes: float
+) -> None:
+    """All jobs of the parts that the file does not hold, the nearest relatives first, for so many minutes."""
     done: Results = json.loads(out.read_text()) if out.exists() else {}
-    jobs = [job for name in names for job in PARTS[name].jobs(name, seeds) if not has(done, job)]
-    jobs.sort(key=lambda job: (AGENT_ORDER.get(job.agent, len(AGENT_ORDER)), names.index(job.part)))
+    jobs = [
+        job
+        for name in names
+        for job in PARTS[name].jobs(name, seeds)
+        if not has(done, job) and (not agents or job.agent in agents) and (not cases or job.case in cases)
+    ]
+    jobs.sort(key=order(names))
+    first = {(job.part, job.agent): Job(job.part, job.case, job.agent, range(1)) for job in jobs}
     start, spent, saved = time.monotonic(), 0.0, time.monotonic()
     with ProcessPoolExecutor(processes) as pool:
-        list(pool.map(warm, range(4 * processes)))
+        list(pool.map(play, first.values()))  # each kernel is compiled by one process, and read by the others
         for i, task in enumerate(as_completed([pool.submit(play, job) for job in jobs]), 1):
             job, numbers, seconds = task.result()
             by_agent = done.setdefault(job.part, {}).setdefault(job.case, {}).setdefault(job.agent, {})
             by_agent[str(job.seeds.start)] = numbers
             spent += seconds
-            if time.monotonic() - saved > SAVE_EVERY or i == len(jobs):
+            late = time.monotonic() - start > 60 * minutes
+            if time.monotonic() - saved > SAVE_EVERY or i == len(jobs) or late:
                 write_whole(out, (json.dumps(done) + "\n").encode())
                 saved = time.monotonic()
-                minutes = (saved - start) / 60
-                print(f"{i} of {len(jobs)} jobs, {minutes:.1f} min, {spent / 60:.1f} of processors", flush=True)
+                passed = (saved - start) / 60
+                print(f"{i} of {len(jobs)} jobs, {passed:.1f} min, {spent / 60:.1f} of processors", flush=True)
+            if late:
+                pool.shutdown(wait=False, cancel_futures=True)
+                return
+
+
+def order(names: list[str]) -> Callable[[Job], tuple[int, int, int]]:
+    """The nearest relatives first; of rules that are compared with each other some worlds each, then more."""
+
+    def key(job: Job) -> tuple[int, int, int]:
+        if PARTS[job.part].run is variants:
+            return len(AGENT_ORDER), names.index(job.part), job.seeds.start
+        return AGENT_ORDER[job.agent], names.index(job.part), 0
+
+    return key
 
 
 def has(done: Results, job: Job) -> bool:
     return str(job.seeds.start) in done.get(job.part, {}).get(job.case, {}).get(job.agent, {})
-
-
-def warm(_: int) -> None:
-    """Compile the nearest relatives, in every process, before anything is counted."""
-    for name in list(AGENT_ORDER)[:3]:
-        play(Job("sizes", "2×2×2", name, range(1)))
 
 
 def estimate(names: list[str], processes: int) -> None:
@@ -357,7 +376,7 @@ def tables(path: Path) -> None:
             lines += [*size_summary(x), *bayes_tables(x, (100, 1000))]
         elif name == "long":
             lines += bayes_tables(x, (1000, 10_000))
-        elif name == "variants":
+        elif name in ("variants", "tail"):
             lines += variant_table(x)
         elif name == "deep_sea":
             lines += plain_table(x, ("first hit", "solved"), never=-1.0)
@@ -380,6 +399,9 @@ def main() -> None:
         if word == "run":
             command.add_argument("--out", type=Path, default=Path("calibrated_study.json"))
             command.add_argument("--seeds", type=int, help="of each case at most; default: the study's")
+            command.add_argument("--agents", nargs="+", default=[], help="these alone, by their names in the tables")
+            command.add_argument("--cases", nargs="+", default=[], help="these alone")
+            command.add_argument("--minutes", type=float, default=float("inf"), help="nothing is begun after them")
     commands.add_parser("tables").add_argument("file", type=Path)
     given = parser.parse_args()
     if given.command == "tables":
@@ -389,7 +411,7 @@ def main() -> None:
     if unknown := [name for name in names if name not in PARTS]:
         parser.error(f"{', '.join(unknown)}: there is {', '.join(PARTS)}")
     if given.command == "run":
-        run_parts(names, given.out, given.seeds, given.processes)
+        run_parts(names, given.out, given.seeds, given.processes, given.agents, given.cases, given.minutes)
     else:
         estimate(names, given.processes)
 
