@@ -1,4 +1,4 @@
-"""When, and how, a calibrated agent follows its draws: throw-away agents for the tail of docs/evidence/calibrated.md."""
+"""When, and how, a calibrated agent follows its draws: throw-away agents, for docs/evidence/calibrated.md."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
