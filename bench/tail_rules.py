@@ -1,4 +1,15 @@
-"""When, and how, a calibrated agent follows its draws: throw-away agents, for docs/evidence/calibrated.md."""
+"""When, and how, a calibrated agent follows its draws: throw-away agents, for the tail of docs/evidence/calibrated.md.
+
+`python -m bench.calibrated_study run tail --cases 4×2×2 --seeds 240` plays them on worlds that choose settings. Words:
+
+    steady          E V* as the best mean return plus what its path misses by a draw (`steady_gap`), not as the mean of V*
+    twice           f − J⁰ is to be twice that
+    local           a temperature for each state, the one at which its soft maximum is least
+    with rows       the variance of what comes next is in c too
+    informed        the information ratio chooses, as in `thompson="informed"`; or by what is told where policies disagree
+    account         a draw is followed if it costs no more than has been missed so far, by the estimates
+    2 draws joined  greedy for the larger of two drawn action values, so that an action is tried about twice as often
+"""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -289,11 +300,11 @@ def tail(window: int = 10, **settings: Any) -> Agent:
     return Tail("reward", 1e-6, 1, window, 0.0, 0.0, AS_IT_IS._replace(**settings))
 
 
-NEVER = {"share": 0.0, "rise": 0.0}
-TENTH = {"share": 0.1, "rise": 0.0}
-LATER = {"share": 0.05, "rise": 0.45}
-ROWS = {"local": 2, "most": 4.0}
-STEADY = {"paired": 1}
+NEVER: dict[str, Any] = {"share": 0.0, "rise": 0.0}
+TENTH: dict[str, Any] = {"share": 0.1, "rise": 0.0}
+LATER: dict[str, Any] = {"share": 0.05, "rise": 0.45}
+ROWS: dict[str, Any] = {"local": 2, "most": 4.0}
+STEADY: dict[str, Any] = {"paired": 1}
 TAIL: dict[str, Agent] = {
     "steady": tail(**STEADY, **NEVER),
     "steady, one in ten": tail(**STEADY, **TENTH),
