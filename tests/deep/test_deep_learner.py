@@ -232,9 +232,8 @@ def test_truncation_bootstraps_and_termination_does_not(ends):
     W = float(learner.memory.params[0]["weight"][0, 0]) * 2**0.5
     ring = learner.memory.ring
     first = type(ring)(*(part[:1] for part in ring))
-    assert float(agent.loss(learner.memory.params, learner.memory, first)) == pytest.approx(
-        0.5 * (W - y) ** 2, rel=1e-4
-    )
+    loss = agent.loss(learner.memory.params, learner.memory, first, agent.beside(learner.memory, first))
+    assert float(loss) == pytest.approx(0.5 * (W - y) ** 2, rel=1e-4)
 
 
 def test_masks_are_kept_and_count_in_the_entropy():

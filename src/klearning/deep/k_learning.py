@@ -60,7 +60,7 @@ class DeepKLearning(DeepAgent[Memory]):
 
     def begin(self, key: Array, like: Array, points: int, actions: int) -> Memory:
         for_network, for_tiles = jax.random.split(key)
-        whole = jnp.issubdtype(like.dtype, jnp.integer)
+        whole = network.whole(like)
         params = network.initial(for_network, (points, *self.hidden, actions))
         tiles = counts.new_tiles(for_tiles, 0 if whole else like.shape[-1], self.tilings, self.bins / 12**0.5)
         known = counts.new_counts(points if whole else self.tilings * self.places, actions, self.sd)
@@ -75,10 +75,10 @@ class DeepKLearning(DeepAgent[Memory]):
 
     def c(self, m: Memory, x: Array) -> Array:
         """c(x, ·), the mean over tilings."""
-        return jnp.mean(m.counts.c[counts.places(m.tiles, m.counts, x)], axis=-2)
+        return counts.mean_c(m.counts, counts.places(m.tiles, m.counts, x))
 
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
-        tau, c = jnp.exp(m.log_tau), self.c(m, x)
+        tau, c = network.module_of(x).exp(m.log_tau), self.c(m, x)
         return (network.values(m.params, x) + c / tau) / tau, c
 
     def describe(self, memory: Any, numbers: Any) -> dict[str, float]:
@@ -93,10 +93,13 @@ class DeepKLearning(DeepAgent[Memory]):
     def greedy(self, m: Memory, x: Array) -> Array:
         return network.values(m.target, x)
 
-    def loss(self, params: Any, m: Memory, steps: Steps) -> Array:
+    def beside(self, m: Memory, steps: Steps) -> Array:
+        return super().beside(m, steps) + self.c(m, steps.after) / jnp.exp(m.log_tau)
+
+    def loss(self, params: Any, m: Memory, steps: Steps, beside: Array) -> Array:
         tau = jnp.exp(m.log_tau)
-        K = network.values(m.target, steps.after) + self.c(m, steps.after) / tau
-        V = tau * jax.nn.logsumexp(jnp.where(steps.allowed > 0, K / tau, -jnp.inf), axis=-1)
+        K = network.values(m.target, steps.after) + beside
+        V = tau * jax.nn.logsumexp(K / tau, axis=-1)
         y = steps.reward / m.largest + self.discount * (1.0 - steps.terminal) * V
         W = jnp.take_along_axis(network.values(params, steps.x), steps.action[:, None], axis=-1)[:, 0]
         return 0.5 * jnp.mean((W - jax.lax.stop_gradient(y)) ** 2)
