@@ -79,6 +79,10 @@ class DeepAgent(Generic[Memory]):
         """Values whose largest is the action in deployment."""
         raise NotImplementedError
 
+    def visits(self, memory: Memory, x: Array) -> Array:
+        """How often each action was taken around x, as far as that is counted."""
+        return 0.0 * self.greedy(memory, x)
+
     def beside(self, memory: Memory, steps: Steps) -> Array:
         """What is added to the networks' values of what came after steps, and is of no network: (…, actions)."""
         return jnp.where(steps.allowed > 0, 0.0, -jnp.inf)

@@ -63,12 +63,12 @@ def places(tiles: Tiles, counts: Counts, x: Array) -> Array:
     return (hashed >> (BITS - kept)).astype(jnp.int32) + each * numpy.arange(tilings)
 
 
-def mean_c(counts: Counts, at: Array) -> Array:
-    """c of places (…, tilings), its mean over the tilings."""
+def mean_at(table: Array, at: Array) -> Array:
+    """Of a table of places, the mean over the tilings of places (…, tilings)."""
     if isinstance(at, np.ndarray):
-        return counts.c[at].mean(axis=-2)
+        return table[at].mean(axis=-2)
     tilings = at.shape[-1]  # XLA looks up one after the other, three times as fast as all at once
-    return sum((counts.c[at[..., k]] for k in range(1, tilings)), start=counts.c[at[..., 0]]) / tilings
+    return sum((table[at[..., k]] for k in range(1, tilings)), start=table[at[..., 0]]) / tilings
 
 
 def counted(counts: Counts, at: Array, action: Array, reward: Array, weight: Array) -> Counts:

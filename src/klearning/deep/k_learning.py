@@ -75,7 +75,10 @@ class DeepKLearning(DeepAgent[Memory]):
 
     def c(self, m: Memory, x: Array) -> Array:
         """c(x, ·), the mean over tilings."""
-        return counts.mean_c(m.counts, counts.places(m.tiles, m.counts, x))
+        return counts.mean_at(m.counts.c, counts.places(m.tiles, m.counts, x))
+
+    def visits(self, m: Memory, x: Array) -> Array:
+        return counts.mean_at(m.counts.visits, counts.places(m.tiles, m.counts, x))
 
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
         tau, c = network.module_of(x).exp(m.log_tau), self.c(m, x)

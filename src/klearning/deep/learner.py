@@ -59,6 +59,11 @@ def greedy(agent: DeepAgent[Any], acting: Any, x: Array) -> Array:
     return jax.vmap(lambda row: agent.greedy(acting, row))(x)
 
 
+@static
+def visits(agent: DeepAgent[Any], memory: Any, x: Array) -> Array:
+    return jax.vmap(lambda row: agent.visits(memory, row))(x)
+
+
 @in_place
 def insert(agent: DeepAgent[Any], memory: Any, block: Steps, count: int) -> Any:
     return agent.insert(memory, block, count)
@@ -300,6 +305,16 @@ class DeepLearner:
         else:
             table = np.eye(self.actions.count)[np.asarray(greedy(self.agent, acting, x)).argmax(axis=1)]
         return np.broadcast_to(table, (self.horizon, *table.shape))
+
+    def values(self, observations: Any) -> Floats:
+        """What each action is thought to be worth, (observations, actions), in the units of rewards."""
+        x = np.stack([self.features(point) for point in observations])
+        return np.asarray(greedy(self.agent, self.agent.acting(self.memory), x), np.float64) * float(self.memory.largest)
+
+    def visits(self, observations: Any) -> Floats:
+        """How often each action was taken around observations, (observations, actions); 0 where nothing is counted."""
+        x = np.stack([self.features(point) for point in observations])
+        return np.asarray(visits(self.agent, self.memory._replace(ring=None, optimiser=None), x), np.float64)
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file; `kl.load` goes on from there, bit for bit."""
