@@ -22,7 +22,9 @@ class Slope:
     """A learner whose value is x + 10 y whatever is done, and who goes right where x > 0."""
 
     agent = actions = SimpleNamespace(count=3)
-    observation_space = gymnasium.spaces.Box(np.array([-1.0, -2.0, 0.0]), np.array([1.0, 2.0, np.inf]), dtype=np.float64)
+    observation_space = gymnasium.spaces.Box(
+        np.array([-1.0, -2.0, 0.0]), np.array([1.0, 2.0, np.inf]), dtype=np.float64
+    )
 
     def values(self, points):
         assert (points[:, 2] == 0.0).all()  # no end, so in no middle
@@ -52,7 +54,9 @@ def test_a_cell_is_of_its_point(tmp_path):
     assert stage["actions"] == ["left", "stay", "right"]
     assert [axis["name"] for axis in stage["axes"]] == ["x", "y"]
     raw = base64.b64decode(shown["data"])
-    values = shown["low"][0] + np.frombuffer(raw[:32], "<u2").reshape(4, 4) / 65535 * (shown["high"][0] - shown["low"][0])
+    values = shown["low"][0] + np.frombuffer(raw[:32], "<u2").reshape(4, 4) / 65535 * (
+        shown["high"][0] - shown["low"][0]
+    )
     x, y = [-0.75, -0.25, 0.25, 0.75], [1.5, 0.5, -0.5, -1.5]  # the highest row on top
     np.testing.assert_allclose(values, np.add.outer(10.0 * np.array(y), x), atol=1e-3)
     np.testing.assert_array_equal(np.frombuffer(raw[32:128], "<u2").reshape(3, 16), [[0] * 16, [1] * 16, [2] * 16])

@@ -274,8 +274,8 @@ def play(
         with watchers(left, files, quiet, advance) as callbacks, saved(learner, files.target) as savers:
             if extent.leaves(learner.episode, steps):
                 training.learn(
-                    learner, env, episodes=more_episodes, steps=more_steps, callbacks=[*callbacks, *film, *rules, *savers],
-                    evaluate_every=evaluate_every, action_masks=action_masks,
+                    learner, env, episodes=more_episodes, steps=more_steps,
+                    callbacks=[*callbacks, *film, *rules, *savers], evaluate_every=evaluate_every, action_masks=action_masks,
                 )  # fmt: skip
             else:
                 name, count = ("episodes", learner.episode) if left.episodes <= 0 else ("steps", steps)

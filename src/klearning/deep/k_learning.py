@@ -1,12 +1,17 @@
 """Deep K-learning: K-values by one network, the bonus outside it.
 
-    K(s,a) = W_θ(s,a) + c(s,a)/τ,   c(s,a) = ½σ²/(n + σ²/sd²)  by counts n of tiles around s
+    K(s,a) = W_θ(s,a) + b(s,a),   b = c(s,a)/τ,   c(s,a) = ½σ²/(n + σ²/sd²)  by counts n of tiles around s
     act: a ∼ exp(K(s,a)/τ);   deploy: argmax W_θ
     W_θ(s,a) → r + γ τ log Σ_a' exp(K⁻(s',a')/τ),   K⁻ by the target network and the counts of now
     after an episode, with H = Σ entropy and C = Σ c over its steps:  log τ ← log τ − η (τH − C/τ)/(τH + C/τ)
 
 The last line is −η·tanh(log τ − log √(C/H)), whose rest is at τ = √(C/H): where τH = C/τ, as in the exact solver.
 A heuristic, exact in its limits: nothing is proved for networks.
+
+`largest_bonus` k bounds b by k√(2c), so many standard deviations s = √(2c) of the belief. Both are bounds on
+τ log E exp(μ/τ) where the belief about a mean reward is sub-Gaussian of that variance and no further than ks from its
+mean; c/τ alone is without bound as τ falls, and so are the targets of a network. Where b is at the bound, it does not
+depend on τ, and its c is not in C: C/τ is −τ ∂b/∂τ.
 """
 
 from dataclasses import dataclass
@@ -17,6 +22,7 @@ import jax.numpy as jnp
 import optax
 from jax import Array
 
+from klearning.arrays import checks
 from klearning.deep import counts, network, replay
 from klearning.deep.agent import DeepAgent
 from klearning.deep.counts import Counts, Tiles
@@ -50,11 +56,16 @@ class DeepKLearning(DeepAgent[Memory]):
     tilings: int = 16
     bins: int = 10  # per bounded feature
     places: int = 2**14  # per tiling
+    largest_bonus: float | None = None  # in standard deviations of the belief about a mean reward
 
     diagnostics: ClassVar[tuple[str, ...]] = ("temperature", "entropy", "c", "loss")
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.largest_bonus is not None:
+            object.__setattr__(
+                self, "largest_bonus", checks.number("largest_bonus", self.largest_bonus, 0.0, above=True)
+            )
         if self.places & (self.places - 1):
             raise ValueError(f"places={self.places} is no power of two: give {1 << self.places.bit_length()}")
 
@@ -80,9 +91,17 @@ class DeepKLearning(DeepAgent[Memory]):
     def visits(self, m: Memory, x: Array) -> Array:
         return counts.mean_at(m.counts.visits, counts.places(m.tiles, m.counts, x))
 
+    def bonus(self, c: Array, tau: Array) -> tuple[Array, Array]:
+        """b, and c where b changes with τ, else 0."""
+        if self.largest_bonus is None:
+            return c / tau, c
+        most = self.largest_bonus * (2.0 * c) ** 0.5
+        return network.module_of(c).minimum(c / tau, most), c * (c < most * tau)
+
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
-        tau, c = network.module_of(x).exp(m.log_tau), self.c(m, x)
-        return (network.values(m.params, x) + c / tau) / tau, c
+        tau = network.module_of(x).exp(m.log_tau)
+        b, c = self.bonus(self.c(m, x), tau)
+        return (network.values(m.params, x) + b) / tau, c
 
     def describe(self, memory: Any, numbers: Any) -> dict[str, float]:
         H, C = (0.0, 0.0) if numbers is None else numbers.tolist()
@@ -97,7 +116,7 @@ class DeepKLearning(DeepAgent[Memory]):
         return network.values(m.target, x)
 
     def beside(self, m: Memory, steps: Steps) -> Array:
-        return super().beside(m, steps) + self.c(m, steps.after) / jnp.exp(m.log_tau)
+        return super().beside(m, steps) + self.bonus(self.c(m, steps.after), jnp.exp(m.log_tau))[0]
 
     def loss(self, params: Any, m: Memory, steps: Steps, beside: Array) -> Array:
         tau = jnp.exp(m.log_tau)

@@ -309,7 +309,9 @@ class DeepLearner:
     def values(self, observations: Any) -> Floats:
         """What each action is thought to be worth, (observations, actions), in the units of rewards."""
         x = np.stack([self.features(point) for point in observations])
-        return np.asarray(greedy(self.agent, self.agent.acting(self.memory), x), np.float64) * float(self.memory.largest)
+        return np.asarray(greedy(self.agent, self.agent.acting(self.memory), x), np.float64) * float(
+            self.memory.largest
+        )
 
     def visits(self, observations: Any) -> Floats:
         """How often each action was taken around observations, (observations, actions); 0 where nothing is counted."""

@@ -23,8 +23,14 @@ def document(body: Html, scripts: Sequence[str], data: Mapping[str, object], lea
         "base-uri 'none'; form-action 'none'"
     )
     return Template(_part("report.html")).substitute(
-        policy=policy, style=style, script=script, body=body, data=as_json(data), version=__version__,
-        lead=safe(lead), maker=safe(maker),
+        policy=policy,
+        style=style,
+        script=script,
+        body=body,
+        data=as_json(data),
+        version=__version__,
+        lead=safe(lead),
+        maker=safe(maker),
     )
 
 

@@ -17,8 +17,8 @@ from klearning.arrays.types import Floats
 from klearning.environments.callbacks import EpisodeReport
 from klearning.figures.markup import Html, element, folded, number, paragraph, section, table
 from klearning.report.charts import plain
-from klearning.report.films import FULL, MOST_ACTIONS, pack
 from klearning.report.document import document
+from klearning.report.films import FULL, MOST_ACTIONS, pack
 from klearning.storage.files import write_whole
 
 MOST = 60  # frames: then every second one goes, and half as many come
@@ -115,7 +115,9 @@ class PlaneFilm:
         count = len(self.frames[0].policy)
         actions = list(self._actions or (f"action {a}" for a in range(count)))
         rows = [self.cells] * self.cells
-        ends = [{"name": name, "low": a, "high": b} for name, a, b in zip(self.names, *self.bounds.tolist(), strict=True)]
+        ends = [
+            {"name": name, "low": a, "high": b} for name, a, b in zip(self.names, *self.bounds.tolist(), strict=True)
+        ]
         stage = {
             "title": self.title or "Plane", "rows": rows, "next": [[-1] * self.cells**2] * count, "actions": actions,
             "goal": None, "prize": None, "axes": ends,
@@ -142,11 +144,15 @@ class PlaneFilm:
         )
         at = sorted({round(i) for i in np.linspace(0, len(self.frames) - 1, MILESTONES)})
         rows = [
-            [f"{frame.episode:,}", number(frame.collected), f"{number(frame.values.min())} to {number(frame.values.max())}"]
-            for frame in (self.frames[i] for i in at)
-        ]  # fmt: skip
-        numbers = folded("The numbers as a table", table("Frames", ["episode", "return", "values"], rows), class_="numbers")
-        see = paragraph("Press play. The stronger a cell’s colour, the more it is worth in the learner’s own eyes.", class_="see")
+            [f"{f.episode:,}", number(f.collected), f"{number(f.values.min())} to {number(f.values.max())}"]
+            for f in (self.frames[i] for i in at)
+        ]
+        numbers = folded(
+            "The numbers as a table", table("Frames", ["episode", "return", "values"], rows), class_="numbers"
+        )
+        see = paragraph(
+            "Press play. The stronger a cell’s colour, the more it is worth in the learner’s own eyes.", class_="see"
+        )
         player = element("div", class_="films", id="films")
         figure = element("figure", see, player, element("figcaption", caption), numbers, class_="exhibit")
         return section("watch", self.title or "Watch it learn", figure, short="Watch")
