@@ -275,7 +275,8 @@ def play(
             if extent.leaves(learner.episode, steps):
                 training.learn(
                     learner, env, episodes=more_episodes, steps=more_steps,
-                    callbacks=[*callbacks, *film, *rules, *savers], evaluate_every=evaluate_every, action_masks=action_masks,
+                    callbacks=[*callbacks, *film, *rules, *savers], evaluate_every=evaluate_every,
+                    action_masks=action_masks,
                 )  # fmt: skip
             else:
                 name, count = ("episodes", learner.episode) if left.episodes <= 0 else ("steps", steps)

@@ -75,7 +75,7 @@ class PlaneFilm:
 
     def prepare(self, learner: Any) -> None:
         """Where its plane lies; ValueError where there is none."""
-        if not hasattr(learner, "values"):
+        if not hasattr(learner, "observation_space"):  # it has numbered what it met
             name = type(learner.agent).__name__
             raise ValueError(f"{name} has no values between what it observed: film an agent of klearning.deep")
         space = learner.observation_space
