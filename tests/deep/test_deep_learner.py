@@ -144,7 +144,7 @@ CRAFTED = {
     "action": (lambda s, a: a["memory.ring.action"].__setitem__(0, 3), r"ring.action\[0\]=3 is not from 0 to 2"),
     "mask": (lambda s, a: a["memory.ring.allowed"].__setitem__(0, 0.0), "a mask that allows nothing"),
     "terminal": (lambda s, a: a["memory.ring.terminal"].__setitem__(0, 0.5), "is neither 0 nor 1"),
-    "steps": (lambda s, a: s.update(steps=s["steps"] - 1), "memory.seen=140 is not steps=139"),
+    "steps": (lambda s, a: s.update(steps=s["steps"] - 1), r"memory.seen=\d+ is not steps=\d+"),
     "episode": (lambda s, a: s.update(episode=0), "returns is"),
     "moment": (lambda s, a: s.update(over=True), "is no moment of an episode"),
     "waiting": (lambda s, a: s.update(waiting=1), "is no moment of an episode"),

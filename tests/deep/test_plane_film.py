@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from types import SimpleNamespace
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -15,7 +16,7 @@ from klearning.environments.callbacks import EpisodeReport
 from klearning.report import PlaneFilm
 from klearning.report.plane import MOST
 
-SMALL = {"hidden": (4,), "batch": 8, "updates": 1, "capacity": 600}
+SMALL: dict[str, Any] = {"hidden": (4,), "batch": 8, "updates": 1, "capacity": 600}
 
 
 class Slope:

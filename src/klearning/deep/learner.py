@@ -187,7 +187,7 @@ class DeepLearner:
     def _chances(self, acting: Any, x: NDArray[Any], allowed: NDArray[Any]) -> Any:
         """π, and what is summed over an episode. Chances of nought are no mistake."""
         with np.errstate(divide="ignore"):
-            return self.agent.chances(acting, x, allowed)  # type: ignore[arg-type]
+            return self.agent.chances(acting, x, allowed)
 
     def observe(self, reward: float, observation: Any, terminated: bool = False, truncated: bool = False) -> None:
         """What the last action led to."""
@@ -291,7 +291,7 @@ class DeepLearner:
         checks.choice("how", how, WAYS)
         x, allowed = self.features(observation), self._read_mask(action_mask, observation)
         if how == "greedy":
-            values = self.agent.greedy(self._known, x)  # type: ignore[arg-type]
+            values = self.agent.greedy(self._known, x)
             return self.actions.point(int(np.where(allowed > 0, values, -np.inf).argmax()))
         return self.actions.point(draw(self._chances(self._known, x, allowed)[0], self._predictions.random()))
 
