@@ -132,6 +132,15 @@ def set_to(agent: DeepAgent[Any], settings: dict[str, Array]) -> DeepAgent[Any]:
     return other
 
 
+def learnt(agent: DeepAgent[Any], env: PureEnvironment, episodes: int, seed: Array) -> tuple[fused.Trace, Array]:
+    """A run, and the returns of what it deploys."""
+    memory, trace = fused.run(agent, env, episodes, seed)
+    if isinstance(env, DeepSea):  # a world drawn anew is none that was learnt
+        return trace, jnp.zeros(DEPLOYMENTS)
+    keys = jax.random.split(jax.random.key(seed + 1_000_000), DEPLOYMENTS)
+    return trace, jax.vmap(lambda key: fused.greedy_return(agent, memory, env, key))(keys)
+
+
 def measure(study: Study) -> list[Row]:
     """One row per setting; all of them and all seeds at once."""
     env, agent = ENVIRONMENTS[study.environment][0], study.made()
@@ -140,11 +149,7 @@ def measure(study: Study) -> list[Row]:
 
     def one(setting: dict[str, Array], seed: Array) -> tuple[fused.Trace, Array]:
         actor = set_to(agent, setting)
-        memory, trace = fused.run(actor, env, study.length, seed)
-        if isinstance(env, DeepSea):  # a world drawn anew is none that was learnt
-            return trace, jnp.zeros(DEPLOYMENTS)
-        keys = jax.random.split(jax.random.key(seed + 1_000_000), DEPLOYMENTS)
-        return trace, jax.vmap(lambda key: fused.greedy_return(actor, memory, env, key))(keys)
+        return learnt(actor, env, study.length, seed)
 
     seeds = jnp.array(study.seeds)
     if study.grid:
@@ -315,7 +320,8 @@ def diary(environment: str, seed: int, settings: dict[str, float], every: int = 
     """One run of K-learning as it goes: what acts, what is not known, how well the network fits, what came of it."""
     env, episodes = ENVIRONMENTS[environment]
     agent = replace(DeepKLearning(), capacity=min(episodes * env.horizon, 100_000), **settings)  # type: ignore[arg-type]
-    trace = jax.tree.map(np.asarray, jax.jit(lambda seed: fused.run(agent, env, episodes, seed)[1])(seed))
+    program = jax.jit(lambda seed: learnt(agent, env, episodes, seed))
+    trace, deployed = jax.tree.map(np.asarray, program(seed))
     lines = ["| episode | τ | entropy H | C | loss | mean return | successes so far |", "|---" * 7 + "|"]
     for end in range(every, episodes + 1, every):
         H, C = trace.numbers[end - every : end].mean(axis=0)
@@ -324,7 +330,7 @@ def diary(environment: str, seed: int, settings: dict[str, float], every: int = 
             f"{trace.returns[end - every : end].mean():.4g}", f"{trace.good[:end].sum():.0f}",
         )  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "" if isinstance(env, DeepSea) else f"\ngreedy: {deployed.mean():.1f}"])
 
 
 def least(programs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
