@@ -23,6 +23,7 @@ class Slope:
     """A learner whose value is x + 10 y whatever is done, and who goes right where x > 0."""
 
     agent = actions = SimpleNamespace(count=3)
+    seed = 7
     observation_space = gymnasium.spaces.Box(
         np.array([-1.0, -2.0, 0.0]), np.array([1.0, 2.0, np.inf]), dtype=np.float64
     )
@@ -64,6 +65,7 @@ def test_a_cell_is_of_its_point(tmp_path):
     right = np.frombuffer(raw[144:], np.uint8).reshape(4, 4)
     np.testing.assert_array_equal(right, [[0, 0, 255, 255]] * 4)
     assert shown["regret"] == [1.5]
+    assert shown["seed"] == 7
     assert shown["measure"] == "return"
 
 

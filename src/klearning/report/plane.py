@@ -62,6 +62,7 @@ class PlaneFilm:
         self._actions = actions
         self.frames: list[Frame] = []
         self._points: Any = None
+        self._seed = 0
         self._every = 1
 
     def __call__(self, report: EpisodeReport) -> None:
@@ -78,7 +79,7 @@ class PlaneFilm:
         if not hasattr(learner, "observation_space"):  # it has numbered what it met
             name = type(learner.agent).__name__
             raise ValueError(f"{name} has no values between what it observed: film an agent of klearning.deep")
-        space = learner.observation_space
+        space, self._seed = learner.observation_space, learner.seed
         if not isinstance(space, spaces.Box):
             raise ValueError(f"observation space {space} is no Box of numbers: there is no plane to film")
         size, count = int(np.prod(space.shape)), learner.actions.count
@@ -123,7 +124,7 @@ class PlaneFilm:
             "goal": None, "prize": None, "axes": ends,
         }  # fmt: skip
         film = {
-            "label": self.title or "Values", "family": "plane", "seed": 0, "stage": 0, "measure": "return",
+            "label": self.title or "Values", "family": "plane", "seed": self._seed, "stage": 0, "measure": "return",
             "t": [frame.episode for frame in self.frames], "found": None, "first": None,
             "regret": plain([frame.collected for frame in self.frames]),
             "low": plain([frame.values.min() for frame in self.frames]),

@@ -229,11 +229,13 @@ class Player {
       label.append(words);
       radio.addEventListener("change", () => { this.what = value; this.place.classList.toggle("visits", value === "visits"); this.draw(); });
     }
-    const label = make("label", {}, options);
-    const box = make("input", { type: "checkbox" }, label);
-    box.checked = true;
-    label.append("policy arrows");
-    box.addEventListener("change", () => { this.arrows = box.checked; this.draw(); });
+    if (data.stages.some((stage) => !stage.axes)) { // in a plane actions lead to no cell of the next row
+      const label = make("label", {}, options);
+      const box = make("input", { type: "checkbox" }, label);
+      box.checked = true;
+      label.append("policy arrows");
+      box.addEventListener("change", () => { this.arrows = box.checked; this.draw(); });
+    }
     const keys = make("span", { class: "keys" }, options);
     for (const [key, words] of [["space", " play · "], ["←", " "], ["→", " step"]]) { make("kbd", {}, keys, key); keys.append(words); }
     this.button.addEventListener("click", () => this.toggle());
