@@ -163,12 +163,19 @@ class Panel {
       make("b", {}, this.facts, show(film.found[k]));
       this.facts.append(film.found[k] === 1 ? " time found · " : " times found · ");
     }
-    this.facts.append("regret ");
+    this.facts.append(`${film.measure || "regret"} `);
     make("b", {}, this.facts, show(film.regret[k]));
     if (!film.policyKept) this.facts.append(" · arrows: the action taken most (this run kept no policies)");
     const found = film.found ? `, ${film.stage.prize} found ${film.found[k]} times` : "";
     this.canvas.setAttribute("aria-label",
       `${film.label}, ${film.stage.title}: ${value ? "values" : "visits"} after ${film.t[k]} episodes, from ${this.least.textContent} to ${this.most.textContent}${found}`);
+  }
+
+  // the middle of a cell of a plane, in the numbers that it is of
+  whereabouts(row, column) {
+    const [across, up] = this.film.stage.axes, rows = this.film.stage.rows, side = rows[0];
+    const at = (axis, share) => `${axis.name} ${show(axis.low + share * (axis.high - axis.low))}`;
+    return `${at(across, (column + 0.5) / side)}, ${at(up, 1 - (row + 0.5) / rows.length)}`;
   }
 
   point(event) {
@@ -180,7 +187,7 @@ class Panel {
     let s = column;
     for (let l = 0; l < row; l++) s += rows[l];
     this.tip.replaceChildren();
-    make("strong", {}, this.tip, `row ${row + 1}, column ${column + 1}`);
+    make("strong", {}, this.tip, film.stage.axes ? this.whereabouts(row, column) : `row ${row + 1}, column ${column + 1}`);
     const body = make("table", {}, this.tip), chances = film.policy(k, s);
     const lines = [["value", show(film.value(k, s))], ["visits", show(Math.round(film.visits(k, s)))]];
     if (chances) chances.forEach((p, a) => lines.push([`chance of ${film.stage.actions[a]}`, p.toFixed(2)]));
@@ -222,11 +229,13 @@ class Player {
       label.append(words);
       radio.addEventListener("change", () => { this.what = value; this.place.classList.toggle("visits", value === "visits"); this.draw(); });
     }
-    const label = make("label", {}, options);
-    const box = make("input", { type: "checkbox" }, label);
-    box.checked = true;
-    label.append("policy arrows");
-    box.addEventListener("change", () => { this.arrows = box.checked; this.draw(); });
+    if (data.stages.some((stage) => !stage.axes)) { // in a plane actions lead to no cell of the next row
+      const label = make("label", {}, options);
+      const box = make("input", { type: "checkbox" }, label);
+      box.checked = true;
+      label.append("policy arrows");
+      box.addEventListener("change", () => { this.arrows = box.checked; this.draw(); });
+    }
     const keys = make("span", { class: "keys" }, options);
     for (const [key, words] of [["space", " play · "], ["←", " "], ["→", " step"]]) { make("kbd", {}, keys, key); keys.append(words); }
     this.button.addEventListener("click", () => this.toggle());
