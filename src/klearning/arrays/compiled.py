@@ -24,9 +24,7 @@ def kernel(function: Function) -> Function: ...
 
 
 @overload
-def kernel(
-    *, inline: bool = False, reorder: bool = False, borrows: bool = False
-) -> Callable[[Function], Function]: ...
+def kernel(*, inline: bool = False, reorder: bool = False, borrows: bool = False) -> Callable[[Function], Function]: ...
 
 
 def kernel(function: Any = None, *, inline: bool = False, reorder: bool = False, borrows: bool = False) -> Any:

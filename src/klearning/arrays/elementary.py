@@ -81,7 +81,8 @@ def log1p_unit(x: float) -> float:
     z = s * s
     tail = 1 / 11 + z * (1 / 13 + z * (1 / 15 + z * (1 / 17 + z * (1 / 19))))
     series = 1 / 3 + z * (1 / 5 + z * (1 / 7 + z * (1 / 9 + z * tail)))
-    return choose(high, LN2, 0.0) + 2.0 * (s + s * z * series)
+    halved: float = choose(high, LN2, 0.0)
+    return halved + 2.0 * (s + s * z * series)
 
 
 @kernel

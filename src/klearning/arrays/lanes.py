@@ -1,6 +1,6 @@
 """Eight numbers at a time, in vector instructions, written down where a compiler does not find them by itself.
 
-A compiler makes a loop over arrays into vector instructions behind checks that no two of the arrays overlap. For a dozen
+A compiler makes vector instructions of a loop over arrays behind checks that no two of the arrays overlap. For a dozen
 arrays and a layer of 25 states they take as long as the arithmetic. `load` and `store` say what is read and written
 when, so nothing is left to check; arithmetic between the two is written as for numbers, and means the same to the bit.
 """
@@ -79,6 +79,33 @@ def store(typing: Any, x: Any, i: Any, lanes: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def in_lanes(typing: Any, x: Any) -> Any:
+    """A number in all lanes."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return in_all_lanes(builder, args[0], x, FLOATS)
+
+    return FLOATS(types.float64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def total(typing: Any, lanes: Any) -> Any:
+    """The sum of the lanes: of halves, quarters and eighths, so that it is the same on every machine."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        x, width = args[0], LANES
+        while width > 1:
+            width //= 2
+            parts = (
+                ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(at, at + width))) for at in (0, width)
+            )
+            x = builder.fadd(*(builder.shuffle_vector(x, x, part) for part in parts))
+        return builder.extract_element(x, ir.IntType(32)(0))
+
+    return types.float64(lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def choose(typing: Any, which: Any, x: Any, y: Any) -> Any:
     """x where ``which`` is true and y elsewhere, for numbers and for lanes."""
     kind = lanes_among(which, x, y)
@@ -97,7 +124,7 @@ def define(name: Any, build: Callable[..., Any], answer: Lanes | None = None) ->
 
     @intrinsic  # type: ignore[untyped-decorator]
     def apply(typing: Any, x: Any, y: Any) -> Any:
-        kind = lanes_among(x, y)
+        kind: Any = lanes_among(x, y)
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             return build(builder, *(in_all_lanes(builder, *pair, kind) for pair in zip(args, (x, y), strict=True)))
