@@ -24,7 +24,7 @@ from klearning.papers.odonoghue2021.protocols import TEXT
 from klearning.trials.task import Task, play
 from klearning.trials.trial import new_task
 
-DEPTH, TIMES, ROUNDS, TAU = 50, 50, 40, 0.1
+DEPTH, TIMES, ROUNDS, TAU = 50, 400, 12, 0.1  # so many times that a call from Python, some 100 µs, does not count
 
 
 @kernel
