@@ -79,33 +79,6 @@ def store(typing: Any, x: Any, i: Any, lanes: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def in_lanes(typing: Any, x: Any) -> Any:
-    """A number in all lanes."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return in_all_lanes(builder, args[0], x, FLOATS)
-
-    return FLOATS(types.float64), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def total(typing: Any, lanes: Any) -> Any:
-    """The sum of the lanes: of halves, quarters and eighths, so that it is the same on every machine."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        x, width = args[0], LANES
-        while width > 1:
-            width //= 2
-            parts = (
-                ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(at, at + width))) for at in (0, width)
-            )
-            x = builder.fadd(*(builder.shuffle_vector(x, x, part) for part in parts))
-        return builder.extract_element(x, ir.IntType(32)(0))
-
-    return types.float64(lanes), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
 def choose(typing: Any, which: Any, x: Any, y: Any) -> Any:
     """x where ``which`` is true and y elsewhere, for numbers and for lanes."""
     kind = lanes_among(which, x, y)

@@ -19,7 +19,6 @@ import numpy as np
 
 from klearning.arrays.compiled import index, kernel
 from klearning.arrays.elementary import exp_negative
-from klearning.arrays.lanes import LANES, choose, in_lanes, load, store, total
 from klearning.arrays.types import Floats, Ints
 from klearning.models.soft import Soft
 from klearning.models.sweeps import Model
@@ -69,33 +68,24 @@ def clip(V: Floats, H: Floats, C: Floats, D: Floats, span: float) -> None:
             V[i], H[i], C[i], D[i] = V[least] + span, H[least], C[least], D[least]
 
 
-@kernel(inline=True, borrows=True)
-def tilt(u: Unseen, V: Floats, H: Floats, C: Floats, D: Floats, top: float, tau: float) -> None:
-    """The means of a layer under weights exp(b_k V_i/τ), and mean_i of these weights, for all knots."""
-    once = 1.0 / tau
-    for k in range(index(0), index(u.knots.size), index(LANES)):
-        b = load(u.knots, k) * once
-        S = m_V = m_H = m_C = m_D = m_gg = in_lanes(0.0)
-        for i in range(index(V.size)):
-            e = exp_negative(b * (V[i] - top))
-            g = H[i] - C[i] * once * once - V[i] * once
-            S = S + e
-            m_V = m_V + e * V[i]
-            m_H = m_H + e * H[i]
-            m_C = m_C + e * C[i]
-            m_D = m_D + e * D[i]
-            m_gg = m_gg + e * (g * g)
-        q = 1.0 / S
-        m_V, m_H, m_C = q * m_V, q * m_H, q * m_C
-        g_k = m_H - m_C * once * once - m_V * once
-        variance = q * m_gg - g_k * g_k
-        store(u.S, k, S * (1.0 / V.size))
-        store(u.V, k, m_V)
-        store(u.H, k, m_H)
-        store(u.C, k, m_C)
-        store(u.D, k, q * m_D)
-        store(u.g, k, g_k)
-        store(u.variance, k, choose(variance > 0.0, variance, 0.0))
+@kernel(inline=True, reorder=True)
+def tilt(u: Unseen, k: int, V: Floats, H: Floats, C: Floats, D: Floats, top: float, tau: float) -> None:
+    """The means of a layer under weights exp(b_k V_i/τ), and mean_i of these weights."""
+    once, b = 1.0 / tau, u.knots[k] / tau
+    total = m_V = m_H = m_C = m_D = m_gg = 0.0
+    for i in range(index(V.size)):
+        e = exp_negative(b * (V[i] - top))
+        g = H[i] - C[i] * once * once - V[i] * once
+        total += e
+        m_V += e * V[i]
+        m_H += e * H[i]
+        m_C += e * C[i]
+        m_D += e * D[i]
+        m_gg += e * g * g
+    q = 1.0 / total
+    u.S[k], u.V[k], u.H[k], u.C[k], u.D[k] = total / V.size, q * m_V, q * m_H, q * m_C, q * m_D
+    u.g[k] = u.H[k] - u.C[k] * once * once - u.V[k] * once
+    u.variance[k] = max(q * m_gg - u.g[k] ** 2, 0.0)
 
 
 @kernel
@@ -121,15 +111,15 @@ def tilt_layer(model: Model, l: int, tau: float, W: Soft, u: Unseen) -> float:
         V, H, C, D = V.copy(), H.copy(), C.copy(), D.copy()
         clip(V, H, C, D, u.span[l])
     top = V.max()
-    if u.mass > 1.0:
-        for k in range(u.knots.size):
+    for k in range(u.knots.size):
+        if u.mass > 1.0:
             tilt_heavily(u, k, V, H, C, D, top, tau)
-    elif u.mass > 0.0:
-        tilt(u, V, H, C, D, top, tau)
+        elif u.mass > 0.0:
+            tilt(u, k, V, H, C, D, top, tau)
     return top
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def log_mean(u: Unseen, k: int) -> float:
     """log S of a knot."""
     return u.log_S[k] if u.mass > 1.0 else np.log(u.S[k])
@@ -166,18 +156,17 @@ def several_seen(
     return Part(v, H_q - (V_q - v) / tau, C_q, D_q - m * m / r.sum() / tau)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True, reorder=True)
 def chances_near(u: Unseen, place: int, keep: float, y: float) -> float:
     """ω_k · mean_i exp(b_k (V_i − top)/τ) · exp((1−b_k) y) for every knot, less the factor whose log is returned."""
-    above, weights = max(y, 0.0), u.weights[place]
-    for k in range(index(0), index(u.knots.size), index(LANES)):
-        tilted = exp_negative((1.0 - load(u.knots, k)) * y - above)
-        store(u.chance, k, keep * load(weights, k) * load(u.S, k) * tilted)
+    above, row = max(y, 0.0), index(place)
+    for k in range(index(u.knots.size)):
+        u.chance[k] = keep * u.weights[row, k] * u.S[k] * exp_negative((1.0 - u.knots[k]) * y - above)
     u.chance[0] += (1.0 - keep) * exp_negative(y - above)
     return above
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def chances_far(u: Unseen, place: int, keep: float, y: float) -> float:
     """The same by logarithms, where a factor may be beyond the range of floats."""
     best = -np.inf
@@ -192,7 +181,7 @@ def chances_far(u: Unseen, place: int, keep: float, y: float) -> float:
     return best
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True, reorder=True)
 def mix(u: Unseen, seen: Part, n: float, top: float, tau: float) -> Part:
     """φ from what was seen and, knot by knot, what was not: one log-sum-exp."""
     once = 1.0 / tau
@@ -202,29 +191,27 @@ def mix(u: Unseen, seen: Part, n: float, top: float, tau: float) -> Part:
     keep = (u.mass + u.counts[place]) / (u.mass + n)
     near = u.mass <= 1.0 and abs(y) <= FAR
     shift = chances_near(u, place, keep, y) if near else chances_far(u, place, keep, y)
-    sum_e = sum_own = sum_V = sum_H = sum_C = sum_D = sum_gg = in_lanes(0.0)
-    for k in range(index(0), index(u.knots.size), index(LANES)):
-        e, b = load(u.chance, k), load(u.knots, k)
-        here = (1.0 - b) * g_seen + b * load(u.g, k)
-        sum_e = sum_e + e
-        sum_own = sum_own + e * (1.0 - b)
-        sum_gg = sum_gg + e * (here * here + b * b * load(u.variance, k))
-        other = e * b
-        sum_V = sum_V + other * load(u.V, k)
-        sum_H = sum_H + other * load(u.H, k)
-        sum_C = sum_C + other * load(u.C, k)
-        sum_D = sum_D + other * load(u.D, k)
-    whole = total(sum_e)
-    q = 1.0 / whole
-    own, gg = q * total(sum_own), q * total(sum_gg)
-    V, H = own * seen.V + q * total(sum_V), own * seen.H + q * total(sum_H)
-    C, D = own * seen.C + q * total(sum_C), own * seen.D + q * total(sum_D)
-    phi = top + tau * (shift + np.log(whole))
+    total = own = V = H = C = D = gg = 0.0
+    for k in range(index(u.knots.size)):
+        e, b = u.chance[k], u.knots[k]
+        here = (1.0 - b) * g_seen + b * u.g[k]
+        total += e
+        own += e * (1.0 - b)
+        gg += e * (here * here + b * b * u.variance[k])
+        b *= e
+        V += b * u.V[k]
+        H += b * u.H[k]
+        C += b * u.C[k]
+        D += b * u.D[k]
+    q = 1.0 / total
+    own *= q
+    V, H, C, D = own * seen.V + q * V, own * seen.H + q * H, own * seen.C + q * C, own * seen.D + q * D
+    phi = top + tau * (shift + np.log(total))
     g = H - C * once * once - V * once
-    return Part(phi, H - (V - phi) * once, C, D + max(gg - g * g, 0.0) * once)
+    return Part(phi, H - (V - phi) * once, C, D + max(q * gg - g * g, 0.0) * once)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def all_unseen(u: Unseen, top: float, tau: float) -> Part:
     """φ of a row that was never seen: all weight is on the last knot."""
     phi = top + tau * log_mean(u, u.knots.size - 1)

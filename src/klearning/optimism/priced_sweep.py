@@ -48,7 +48,7 @@ def priced_arrays(belief: Belief, p: Posterior) -> Priced:
     return Priced(soft_arrays(belief.layers, belief.actions), unseen)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def priced_backup(
     model: Model, c: Floats, tau: float, l: int, a: int, top: float, W: Soft, u: Unseen,
     K: Floats, H: Floats, C: Floats, D: Floats, at: int,
@@ -150,7 +150,7 @@ def priced_at_optimum(
     return at_limit(model, 0.0, policy)
 
 
-@kernel(borrows=True)
+@kernel
 def largest_reward(model: Model) -> float:
     """The largest |m(s,a)| of actions that are allowed."""
     largest = 0.0
