@@ -16,10 +16,10 @@ from klearning.arrays.compiled import kernel
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode
-from klearning.models.soft import boltzmann, soft_sweep
+from klearning.models.soft import Soft, boltzmann, soft_sweep
 from klearning.models.sweeps import policy_sweep
 from klearning.optimism.priced_sweep import Priced, priced_sweep
-from klearning.optimism.program import program
+from klearning.optimism.program import program, soft_part
 from klearning.papers.odonoghue2021.protocols import TEXT
 from klearning.trials.task import Task, play
 from klearning.trials.trial import new_task
@@ -28,17 +28,17 @@ DEPTH, TIMES, ROUNDS, TAU = 50, 400, 12, 0.1  # so many times that a call from P
 
 
 @kernel
-def sweeps(times: int, m: Memory) -> float:
+def sweeps(times: int, m: Memory, W: Soft) -> float:
     f = 0.0
     for _ in range(times):
-        f, _, _, _ = soft_sweep(m.posterior.model, m.c, TAU, m.work)
+        f, _, _, _ = soft_sweep(m.posterior.model, m.c, TAU, W)
     return f
 
 
 @kernel
-def policies(times: int, m: Memory) -> None:
+def policies(times: int, m: Memory, W: Soft) -> None:
     for _ in range(times):
-        boltzmann(m.posterior.model.layers, m.work, m.policy)
+        boltzmann(m.posterior.model.layers, W, m.policy)
 
 
 @kernel
@@ -75,17 +75,18 @@ def main() -> None:
     belief = Belief.before(TEXT.prior, world)
     m: Memory = agent.advance(agent.begin(belief), new_task(agent, world, 300, 0), 0, 300)
     task = new_task(agent, world, TIMES + 1, 0, TIMES + 1)  # evaluated apart
-    split = program(belief.after(m.posterior), "split")
+    W, room = soft_part(m.work), program(belief.after(m.posterior), "split").work
+    assert isinstance(room, Priced)
     d, out = np.linspace(0.0, 20.0, m.c.shape[1]), np.zeros(m.c.shape[1])
     play(task, m.policy, 0)
     parts: dict[str, Callable[[], object]] = {
         "bare polynomial loop": lambda: polynomial_loop(TIMES, d, out),
-        "sweep with f, f′, f″": lambda: sweeps(TIMES, m),
-        "policy from its shares": lambda: policies(TIMES, m),
+        "sweep with f, f′, f″": lambda: sweeps(TIMES, m, W),
+        "policy from its shares": lambda: policies(TIMES, m, W),
         "acting, 50 steps": lambda: plays(TIMES, task, m.policy),
         "exact evaluation": lambda: evaluations(TIMES, task, m.policy),
         "learning, 50 steps": lambda: updates(TIMES, m, task.episode),
-        "sweep of `split`": lambda: priced_sweeps(TIMES, m, split.work),
+        "sweep of `split`": lambda: priced_sweeps(TIMES, m, room),
     }
     least = dict.fromkeys(parts, np.inf)
     for _ in range(ROUNDS + 1):
