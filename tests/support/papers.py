@@ -35,7 +35,7 @@ def tiny_store(folders):
 
 def fill(store, extent):
     """Run what the store lacks."""
-    result = sweep(extent.specs(), store)
+    result = sweep(extent.wanted(store), store)
     assert not result.failed
     return result
 

@@ -10,6 +10,7 @@ from typing import Any
 from klearning.arrays import checks
 from klearning.experiments.batch import Batch, Whole
 from klearning.experiments.spec import Spec
+from klearning.experiments.store import Store
 from klearning.experiments.summaries import StoreSummary
 from klearning.papers.claims import Verdict
 from klearning.papers.figure import Figure, Protocol, by_data
@@ -22,8 +23,9 @@ class Extent:
     figures: tuple[Figure[Any], ...]
     command: str
 
-    def specs(self) -> list[Spec]:
-        return [spec for figure in self.figures for spec in figure.runs().values()]
+    def wanted(self, store: Store) -> list[Spec]:
+        """The runs that are to be in the store, as far as it tells; more, perhaps, once they are."""
+        return [spec for figure in self.figures for spec in figure.wanted(store)]
 
     def batches(self) -> list[Batch]:
         return [batch for figure in self.figures for batch in figure.batches().values()]

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from klearning.arrays.types import Floats
+from klearning.experiments.looks import LOOKS
 from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.store import Store
 from klearning.experiments.summaries import RunSummary, StoreSummary, agent_key
@@ -44,28 +45,32 @@ class LearningTime(Figure[Times]):
     cap: int = CAP
     left_out: bool = True
 
+    looks: ClassVar[Sequence[int]] = LOOKS
+
     def small(self) -> Self:
         depths = QUICK_DEPTHS[self.protocol.name]
         return replace(self, depths=depths, seeds=3, cap=QUICK_CAP, left_out=False)
 
     def runs(self) -> dict[tuple[str, int, int], Spec]:
         """By label, depth and seed."""
-        return {
-            (label, depth, seed): make_spec(
-                self.protocol.world_data(depth), agent, self.protocol.prior, episodes=self.cap, seed=seed,
+        first = {
+            (label, depth): make_spec(
+                self.protocol.world_data(depth), agent, self.protocol.prior, episodes=self.cap,
                 protocol=self.protocol.name, stop="solved", evaluate_every=EVALUATE_EVERY,
             )
             for label, agent in self.protocol.contestants(self.left_out).items()
             for depth in self.depths
-            for seed in range(self.seeds)
         }  # fmt: skip
+        return {(*key, seed): replace(spec, seed=seed) for key, spec in first.items() for seed in range(self.seeds)}
 
     def read(self, store: Store) -> Times:
-        times = {key: store.get(spec).solved for key, spec in self.runs().items()}
-        return {
-            label: {d: np.array([times[label, d, seed] for seed in range(self.seeds)]) for d in self.depths}
-            for label in self.protocol.contestants(self.left_out)
-        }
+        """Of as many seeds as the looks let run: an agent that cannot solve a depth has fewer there."""
+        wanted = {spec.name for spec in self.wanted(store)}
+        times: dict[str, dict[int, list[float]]] = {}
+        for (label, depth, _), spec in self.runs().items():
+            if spec.name in wanted:
+                times.setdefault(label, {}).setdefault(depth, []).append(store.get(spec).solved)
+        return {label: {d: np.array(t) for d, t in by_depth.items()} for label, by_depth in times.items()}
 
     def draw(self, results: Times, command: str) -> Any:
         return draw(results, self.protocol, self.cap, command)
