@@ -28,7 +28,7 @@ def most_fail(solved: int, seeds: int) -> bool:
 def within_looks(specs: Iterable[Spec], store: Store, looks: Sequence[int] = LOOKS) -> list[Spec]:
     """Those that are to be in the store: of every experiment the seeds up to the look that is next, or was its last.
 
-    As long as the list grows when its runs are there, more is to be run. Runs that do not end when solved are all in it.
+    As long as it grows once all of it is there, more is to be run. Runs that do not end when solved are always in it.
     """
     experiments: dict[str, list[Spec]] = {}
     for spec in {spec.name: spec for spec in specs}.values():
