@@ -50,7 +50,7 @@ def test_figures_are_the_same_bytes_twice(filled, published, tmp_path):
 def test_a_second_call_runs_nothing(filled):
     again = fill(filled, TINY)
     assert again.done == 0
-    assert again.skipped == len({spec.name for spec in TINY.wanted(filled)})
+    assert again.skipped == len({spec.name for spec in TINY.specs()})
 
 
 def test_a_figure_without_its_runs_says_which(tmp_path):

@@ -168,7 +168,7 @@ def test_the_tables_have_the_numbers(results):
 
 def test_the_study_is_drawn_from_the_store_alone(store, tmp_path):
     extent = Extent((SMALL,), "a test")
-    assert extent.wanted(store) == []
+    assert extent.specs() == []
     assert run_batches(extent.batches(), store) == 0
     found = publish(extent, store, tmp_path).claims
     assert list(found) == ["study"]

@@ -35,7 +35,7 @@ def tiny_store(folders):
 
 def fill(store, extent):
     """Run what the store lacks."""
-    result = sweep(extent.wanted(store), store)
+    result = sweep(extent.specs(), store)
     assert not result.failed
     return result
 

@@ -23,8 +23,12 @@ class Extent:
     figures: tuple[Figure[Any], ...]
     command: str
 
+    def specs(self) -> list[Spec]:
+        """All runs that any figure may need."""
+        return [spec for figure in self.figures for spec in figure.runs().values()]
+
     def wanted(self, store: Store) -> list[Spec]:
-        """The runs that are to be in the store, as far as it tells; more, perhaps, once they are."""
+        """Those of them that are to be run, as far as the store tells; more, perhaps, once they are there."""
         return [spec for figure in self.figures for spec in figure.wanted(store)]
 
     def batches(self) -> list[Batch]:
