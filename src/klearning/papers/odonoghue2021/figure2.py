@@ -135,7 +135,7 @@ def draw(times: Times, protocol: DeepSeaProtocol, cap: int, command: str) -> Any
     """Medians over seeds, unsolved counted as longer than the cap; above it a mark where half the seeds fail."""
     figure, axes = new_figure(width=7.6, height=4.4)
     depths, seeds = np.array(list(times[K_OPTIMAL])), most_seeds(times)
-    above = cap
+    above = float(cap)
     for i, (label, by_depth) in enumerate(times.items()):
         line = series(i)
         medians = np.array([median_time(t) for t in by_depth.values()])
