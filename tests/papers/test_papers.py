@@ -1,15 +1,19 @@
 """The paper's figures and claims: drawn from a store alone, and true or false as the numbers say."""
 
 import json
+import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from klearning.cli.reproduce import run_stages
 from klearning.experiments.spec import make_spec
 from klearning.experiments.store import Record, Store
 from klearning.papers.odonoghue2021 import bayes_regret, figure2, heatmaps
 from klearning.papers.odonoghue2021.learning_times import learning_table
 from klearning.papers.odonoghue2021.protocols import GREEDY, K_OPTIMAL, K_SCHEDULE, PRINTED, SOFT, TEXT, THOMPSON
+from klearning.papers.paper import Extent
 from klearning.papers.publish import publish
 from klearning.theory import regret_bound
 from tests.support.papers import TINY, figure, fill, tiny_store
@@ -56,6 +60,22 @@ def test_a_second_call_runs_nothing(filled):
 def test_a_figure_without_its_runs_says_which(tmp_path):
     with pytest.raises(KeyError, match="no run"):
         figure("figure3_text").read(Store(tmp_path))
+
+
+def test_seeds_come_in_stages(tmp_path, capsys, monkeypatch):
+    """Seven seeds where an agent solves, five where it cannot; and what is drawn and checked is made of these."""
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+    small = figure2.LearningTime(depths=(2, 12), seeds=7, cap=30, left_out=False)
+    extent, store = Extent((small,), "a test"), Store(tmp_path / "store")
+    run_stages(extent, store)
+    counts = {(label, d): len(t) for label, by_depth in small.read(store).items() for d, t in by_depth.items()}
+    assert {n for (_, d), n in counts.items() if d == 12} == {5}
+    assert {n for (_, d), n in counts.items() if d == 2} == {7}
+    assert "further seeds, where most of the first do not fail" in capsys.readouterr().err
+    assert publish(extent, store, tmp_path).claims.keys() == {"figure2_text"}
+    assert len(list(store.folders())) == sum(counts.values())
+    with pytest.raises(KeyError, match="no run"):
+        replace(small, seeds=8).read(store)
 
 
 def times(**changes):

@@ -104,6 +104,8 @@ def run_stages(extent: "Extent", store: Store) -> None:
     """Run what is wanted, then what is wanted now that this is there, until nothing is added."""
     stage: list[Spec] = []
     while len(wanted := extent.wanted(store)) > len(stage):
+        if stage:
+            say("further seeds, where most of the first do not fail", err=True)
         stage = wanted
         if run_sweep(stage, store).failed:
             sys.exit(1)
