@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from klearning.arrays.types import Floats
 from klearning.experiments.batch import Batch, Whole
+from klearning.experiments.looks import within_looks
 from klearning.experiments.spec import Spec
 from klearning.experiments.store import Store
 from klearning.experiments.summaries import StoreSummary
@@ -68,6 +69,7 @@ class Figure(Generic[R]):
     protocol: Protocol | None = None
 
     by_name_only: ClassVar[bool] = False  # a long study, run only where it is asked for
+    looks: ClassVar[Sequence[int]] = ()  # seeds after which an agent that cannot solve a world is run no more
     caption: ClassVar[str] = ""  # below its part of a page
 
     @property
@@ -87,8 +89,12 @@ class Figure(Generic[R]):
     # from runs to a picture
 
     def runs(self) -> Mapping[Any, Spec]:
-        """What must be in the store, by the key under which `read` looks it up."""
+        """What must be in the store, by the key under which `read` looks it up; where there are `looks`, at most."""
         return {}
+
+    def wanted(self, store: Store) -> list[Spec]:
+        """Those of them that are to be run, as far as the store tells: all, where there are no looks."""
+        return within_looks(self.runs().values(), store, self.looks)
 
     def batches(self) -> Mapping[Any, Batch]:
         """The same of what is kept as one file."""
