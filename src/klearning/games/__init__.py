@@ -10,13 +10,17 @@ from klearning.games.knowing import BestResponse, Equilibrium
 from klearning.games.markov import MarkovGame, MarkovSaddle, guarded_sea, random_markov_game
 from klearning.games.markov_program import MarkovSolution, solve_markov
 from klearning.games.matches import Matches, play
+from klearning.games.player import Player, Side
 from klearning.games.program import Solution, solve
+from klearning.games.registry import GAMES, PLAYERS, register_game, register_player
 from klearning.games.simplex import Saddle, saddle
 from klearning.games.thompson import Thompson
 from klearning.games.ucb import UCB
 
 __all__ = [
     "EXP3",
+    "GAMES",
+    "PLAYERS",
     "UCB",
     "BestResponse",
     "Equilibrium",
@@ -26,7 +30,9 @@ __all__ = [
     "MarkovSaddle",
     "MarkovSolution",
     "Matches",
+    "Player",
     "Saddle",
+    "Side",
     "Solution",
     "Thompson",
     "guarded_sea",
@@ -35,6 +41,8 @@ __all__ = [
     "play",
     "random_game",
     "random_markov_game",
+    "register_game",
+    "register_player",
     "rock_paper_scissors",
     "saddle",
     "solve",

@@ -23,7 +23,7 @@ from klearning.games.game import Game
 from klearning.games.knowing import BestResponse, Equilibrium
 from klearning.games.markov import MarkovGame
 from klearning.games.markov_match import MarkovMatch, check_markov
-from klearning.games.match import Log, Match, Reply, Rounds, opponent_name
+from klearning.games.match import Log, Match, Reply, Rounds, is_compiled, opponent_name
 from klearning.games.player import Player
 from klearning.statistics import FEWEST, Interval, mean_interval
 from klearning.trials.regret import cumulative_regret
@@ -33,7 +33,9 @@ from klearning.trials.threads import on_threads
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-OPPONENTS = ("best_response", "equilibrium", "exp3", "self_play")
+OPPONENTS: dict[str, Player | None] = {  # by word; None: the agent itself, in the other chair
+    "best_response": BestResponse(), "equilibrium": Equilibrium(), "exp3": EXP3(), "self_play": None,
+}  # fmt: skip
 GRID = 25  # points, evenly apart in logarithms, to which a power is fitted
 
 
@@ -164,15 +166,12 @@ def play(
     In a Markov game a round is an episode, a mixture one of every state, (states, moves), and the best response one to
     our whole policy. Its ``prior`` is a `klearning.Prior`, by default N(0, 1) and a Dirichlet of mass 1.
     """
-    _check_agent(agent)
-    if not isinstance(game, Game | MarkovGame):
-        raise ValueError(f"game={game!r} is no game: give games.Game(payoffs), or games.rock_paper_scissors()")
-    them = _opponent(opponent, agent)
+    them = as_opponent(opponent, agent)
+    belief, new_match = matchmaker(agent, game, them, prior)
     count, numbers = checks.whole("rounds", rounds), seed_list(seeds)
     workers = checks.whole("threads", threads) if threads is not None else None
-    belief, new_match = _matchmaker(agent, game, them, prior)
     announce_compilation()
-    if isinstance(them, Player):
+    if is_compiled(agent) and is_compiled(them):
         new_match(numbers[0], 1, False).advance(1)  # compiles, once, before the clock
     began = time.perf_counter()
 
@@ -195,10 +194,13 @@ def play(
     return Matches(agent, game, them, belief, numbers, values, payoffs, policies, opponents, seconds)
 
 
-def _matchmaker(
-    agent: Player, game: Game | MarkovGame, opponent: Player | Reply, prior: Any
+def matchmaker(
+    agent: Player, game: Game | MarkovGame, opponent: Player | Reply, prior: Any = None
 ) -> tuple[Gaussian | Prior, Callable[[int, int, bool], Rounds]]:
-    """The belief that sides begin with, and what makes a match of a seed."""
+    """The belief that sides begin with, and what makes a match of a seed, rounds, and whether to keep mixtures."""
+    _check_agent(agent)
+    if not isinstance(game, Game | MarkovGame):
+        raise ValueError(f"game={game!r} is no game: give games.Game(payoffs), or games.rock_paper_scissors()")
     if isinstance(game, MarkovGame):
         beliefs = check_markov(agent, opponent, prior, game.noise)
         return beliefs, partial(MarkovMatch, agent, game, opponent, beliefs)
@@ -215,16 +217,15 @@ def _check_agent(agent: Any) -> None:
         raise ValueError(f"agent={agent.__name__} is a class: call it, games.{agent.__name__}()")
     if not isinstance(agent, Player):
         raise ValueError(
-            f"agent={agent!r} plays no matrix games: give games.KLearning(), UCB(), Thompson(), EXP3() or Equilibrium()"
+            f"agent={agent!r} plays no matrix games: give games.KLearning(), UCB(), Thompson(), EXP3() or "
+            "Equilibrium(), or a games.Player of your own"
         )
 
 
-def _opponent(opponent: Any, agent: Player) -> Player | Reply:
-    by_name: dict[str, Player] = {
-        "best_response": BestResponse(), "equilibrium": Equilibrium(), "exp3": EXP3(), "self_play": agent,
-    }  # fmt: skip
+def as_opponent(opponent: Any, agent: Player) -> Player | Reply:
+    """Who is meant by a word, a player or a function."""
     if isinstance(opponent, str):
-        return by_name[checks.choice("opponent", opponent, OPPONENTS)]
+        return OPPONENTS[checks.choice("opponent", opponent, OPPONENTS)] or agent
     if isinstance(opponent, type) and issubclass(opponent, Player):
         raise ValueError(f"opponent={opponent.__name__} is a class: call it, games.{opponent.__name__}()")
     if isinstance(opponent, Player) or callable(opponent):

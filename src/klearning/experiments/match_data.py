@@ -1,0 +1,76 @@
+"""A match as plain data: a game, the player in our chair, the one in the other, and what both believe of payoffs.
+
+In a spec the game stands where a world would, a round is an episode, and there is an opponent. Of a matrix game the
+prior is {"reward": …} alone; of a Markov game it is that of a world.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from klearning.arrays import checks
+from klearning.beliefs.belief import Prior
+from klearning.beliefs.rewards import Gaussian
+from klearning.games.game import Game
+from klearning.games.markov import MarkovGame
+from klearning.games.match import Rounds
+from klearning.games.matches import OPPONENTS, matchmaker
+from klearning.games.player import Player
+from klearning.storage import codec
+
+Data = dict[str, Any]
+
+
+class Pairing(NamedTuple):
+    """Who plays what against whom, and what makes a match of a seed, rounds, and whether to keep mixtures."""
+
+    agent: Player
+    game: Game | MarkovGame
+    opponent: Player
+    belief: Gaussian | Prior
+    new_match: Callable[[int, int, bool], Rounds]
+
+
+def opponent_data(opponent: Any, agent: Data) -> Data:
+    """A word of `play`, a player, or the data of one."""
+    if isinstance(opponent, str):
+        player = OPPONENTS[checks.choice("opponent", opponent, OPPONENTS)]
+        return agent if player is None else codec.instance_data("player", player)
+    return codec.instance_data("player", opponent)
+
+
+def prior_data(game: Data, agent: Data, opponent: Data, given: Any = None) -> Data:
+    """What both sides believe, with every parameter; by default what `play` has by default."""
+    parts = _build(game), codec.build("player", agent), codec.build("player", opponent)
+    belief = given
+    if given is None:
+        belief, _ = matchmaker(parts[1], parts[0], parts[2])
+    if isinstance(parts[0], MarkovGame):
+        return codec.prior_data(belief)
+    if isinstance(belief, Mapping):
+        for key in belief:
+            if key != "reward":
+                raise ValueError(f"prior parameter {key!r} means nothing in a matrix game: give reward alone")
+        return {"reward": codec.prior_data(belief)["reward"]}
+    return {"reward": codec.prior_data(Prior(belief) if isinstance(belief, Gaussian) else belief)["reward"]}
+
+
+def build_pairing(game: Data, agent: Data, opponent: Data, prior: Data) -> Pairing:
+    """The things themselves; ValueError where they do not fit together."""
+    place, ours, theirs = _build(game), codec.build("player", agent), codec.build("player", opponent)
+    belief, new_match = matchmaker(ours, place, theirs, build_belief(prior))
+    return Pairing(ours, place, theirs, belief, new_match)
+
+
+def build_belief(prior: Data) -> Gaussian | Prior:
+    """The inverse of `prior_data`."""
+    if "transitions" in prior:
+        return codec.build_prior(prior)
+    belief: Any = codec.build_prior(codec.prior_data(prior)).reward  # that it is a Gaussian the matchmaker asks for
+    return belief
+
+
+def _build(data: Data) -> Game | MarkovGame:
+    game = codec.build("game", data)
+    if not isinstance(game, Game | MarkovGame):
+        raise ValueError(f"game={data['name']!r} made a {type(game).__name__}: let its function return a Game")
+    return game
