@@ -15,6 +15,7 @@ import click
 
 from klearning.agents.registry import AGENTS, register_agent
 from klearning.arrays import checks
+from klearning.games.registry import GAMES, PLAYERS, register_game, register_player
 from klearning.storage.codec import registered_name
 from klearning.worlds.registry import WORLDS, register_world
 
@@ -40,6 +41,22 @@ def find_world(word: str) -> Callable[..., Any]:
     if ":" in word:
         return register_world(find(word))
     maker: Callable[..., Any] = WORLDS[registered_name("world", {"name": word})]
+    return maker
+
+
+def find_game(word: str) -> Callable[..., Any]:
+    """The function behind a game's name, or behind file.py:Name or module:Name, which is then registered."""
+    if ":" in word:
+        return register_game(find(word))
+    maker: Callable[..., Any] = GAMES[registered_name("game", {"name": word})]
+    return maker
+
+
+def find_player(word: str) -> Callable[..., Any]:
+    """The class behind a player's name, or behind file.py:Name or module:Name, which is then registered."""
+    if ":" in word:
+        return register_player(find(word))
+    maker: Callable[..., Any] = PLAYERS[registered_name("player", {"name": word})]
     return maker
 
 
@@ -107,5 +124,5 @@ def import_option() -> click.Option:
         expose_value=False,
         callback=_import_all,
         metavar="FILE.py",
-        help="run a file (or module) that registers agents and worlds of your own; may be repeated",
+        help="run a file (or module) that registers agents, worlds, games or players of your own; may be repeated",
     )

@@ -18,8 +18,15 @@ from klearning.experiments.summaries import RunSummary, StoreSummary, setting
 from klearning.models.mdp import MDP
 from klearning.papers import PAPERS
 from klearning.report.charts import plain
-from klearning.report.labels import agent_label, agent_order, protocol_of, protocol_word, unlike_titles, world_label
-from klearning.worlds.stages import stage_of
+from klearning.report.labels import (
+    agent_label,
+    agent_order,
+    protocol_of,
+    protocol_word,
+    stage_of,
+    unlike_titles,
+    world_label,
+)
 
 BUDGET = 1_250_000  # characters of all films
 MOST_OF_ONE = 300_000
@@ -108,7 +115,7 @@ def _film(summary: StoreSummary, run: RunSummary) -> tuple[dict[str, Any], dict[
         values, visits = record.arrays["snapshot_values"], record.arrays["snapshot_visits"]
         policy = record.arrays.get("snapshot_policy")
         times = np.array(spec.snapshots)[: len(values)]
-        states = stage_of(spec.world["name"]).states
+        states = stage_of(spec).states
         if states is not None and values.shape[1] != states(spec.world):
             raise NoFilm(MISSHAPEN)  # before a world of any size is built
     except (ValueError, TypeError, KeyError, IndexError, OverflowError):
@@ -171,9 +178,9 @@ def stage(world: MDP, run: RunSummary) -> dict[str, Any]:
     """How a world is drawn: its rows, where each action leads most likely, its goal."""
     spec = run.spec
     word = protocol_word(spec.protocol)
-    known = stage_of(spec.world["name"])
+    known = stage_of(spec)
     return {
-        "title": world_label(spec.world) + (f", {word}" if word else ""),
+        "title": world_label(spec) + (f", {word}" if word else ""),
         "rows": np.diff(world.layers).tolist(),
         "next": [_columns(world, a).tolist() for a in range(world.actions)],
         "actions": list(known.actions(spec.world)) or [f"action {a}" for a in range(world.actions)],

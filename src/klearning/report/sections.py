@@ -209,7 +209,7 @@ def runs(summary: StoreSummary) -> Html:
         spec = members[0].spec
         solved = sum(t.solved == t.solved for t in members)
         seeds = seeds_label([t.spec.seed for t in members])
-        where = world_label(spec.world, *free_parameters(spec.world))
+        where = world_label(spec, *free_parameters(spec))
         length = f"{spec.episodes:,}{' or solved' if spec.stop == 'solved' else ''}"
         name = spec.protocol or "–"
         rows.append([where, agent_label(spec), name, own or "–", length, seeds, f"{solved} of {len(members)}"])
