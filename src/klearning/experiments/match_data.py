@@ -13,7 +13,7 @@ from klearning.beliefs.rewards import Gaussian
 from klearning.games.game import Game
 from klearning.games.markov import MarkovGame
 from klearning.games.match import Rounds
-from klearning.games.matches import OPPONENTS, matchmaker
+from klearning.games.matches import OPPONENTS, check_agent, matchmaker
 from klearning.games.player import Player
 from klearning.storage import codec
 
@@ -35,23 +35,33 @@ def opponent_data(opponent: Any, agent: Data) -> Data:
     if isinstance(opponent, str):
         player = OPPONENTS[checks.choice("opponent", opponent, OPPONENTS)]
         return agent if player is None else codec.instance_data("player", player)
+    if not isinstance(opponent, Mapping | Player | type):
+        words = ", ".join(map(repr, OPPONENTS))
+        raise ValueError(f"opponent={opponent!r} is no data: give one of {words}, or a player, {{'name': …}}")
     return codec.instance_data("player", opponent)
+
+
+def player_data(agent: Any) -> Data:
+    """The player in our chair, from itself or from some of its data."""
+    if not isinstance(agent, Mapping | str | type):
+        check_agent(agent)
+    return codec.instance_data("player", agent)
 
 
 def prior_data(game: Data, agent: Data, opponent: Data, given: Any = None) -> Data:
     """What both sides believe, with every parameter; by default what `play` has by default."""
-    parts = _build(game), codec.build("player", agent), codec.build("player", opponent)
+    place, ours, theirs = _build(game), codec.build("player", agent), codec.build("player", opponent)
     belief = given
-    if given is None:
-        belief, _ = matchmaker(parts[1], parts[0], parts[2])
-    if isinstance(parts[0], MarkovGame):
+    if not isinstance(given, Mapping):
+        belief, _ = matchmaker(ours, place, theirs, given)
+    if isinstance(place, MarkovGame):
         return codec.prior_data(belief)
-    if isinstance(belief, Mapping):
-        for key in belief:
-            if key != "reward":
-                raise ValueError(f"prior parameter {key!r} means nothing in a matrix game: give reward alone")
-        return {"reward": codec.prior_data(belief)["reward"]}
-    return {"reward": codec.prior_data(Prior(belief) if isinstance(belief, Gaussian) else belief)["reward"]}
+    if isinstance(belief, Gaussian):
+        belief = {"reward": {"kind": "gaussian", "mean": belief.mean, "sd": belief.sd, "noise": belief.noise}}
+    for key in belief:
+        if key != "reward":
+            raise ValueError(f"prior parameter {key!r} means nothing in a matrix game: give reward alone")
+    return {"reward": codec.prior_data(belief)["reward"]}
 
 
 def build_pairing(game: Data, agent: Data, opponent: Data, prior: Data) -> Pairing:

@@ -127,7 +127,7 @@ def _parties(world: Any, agent: Any, opponent: Any, prior: Any) -> dict[str, Any
         return {"world": codec.world_data(world), "agent": codec.agent_data(agent), "prior": knows}
     if name in WORLDS and name not in GAMES:
         raise ValueError(f"world={name!r} is no game: leave the opponent out, or give one of {', '.join(GAMES)}")
-    game, player = codec.call_data("game", world), codec.instance_data("player", agent)
+    game, player = codec.call_data("game", world), match_data.player_data(agent)
     other = match_data.opponent_data(opponent, player)
     return {
         "world": game,

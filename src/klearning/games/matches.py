@@ -52,7 +52,7 @@ class Matches:
     payoffs: Floats  # what was paid, moves drawn and with noise
     policies: Floats  # (seeds, rounds, columns), our mixtures; (seeds, 0, columns) where they were not kept
     opponents: Floats  # (seeds, rounds, rows), the opponent's; in Markov games with an axis of states before the last
-    seconds: float
+    seconds: float  # nan where they were read from a store, which keeps no clock
 
     @property
     def regret(self) -> Floats:
@@ -116,7 +116,8 @@ class Matches:
     def _title(self) -> str:
         seeds, rounds = self.values.shape
         sides = f"{self.agent!r} in {self.game.name} against {opponent_name(self.opponent)}"
-        return f"{sides}: {seeds} seeds × {rounds:,} rounds, {self.seconds:.3g} s"
+        length = f"{seeds} seeds × {rounds:,} rounds"
+        return f"{sides}: {length}" + (f", {self.seconds:.3g} s" if np.isfinite(self.seconds) else "")
 
     def _facts(self) -> dict[str, str]:
         rounds, recent = self.values.shape[1], max(1, self.values.shape[1] // 10)
@@ -198,7 +199,10 @@ def matchmaker(
     agent: Player, game: Game | MarkovGame, opponent: Player | Reply, prior: Any = None
 ) -> tuple[Gaussian | Prior, Callable[[int, int, bool], Rounds]]:
     """The belief that sides begin with, and what makes a match of a seed, rounds, and whether to keep mixtures."""
-    _check_agent(agent)
+    check_agent(agent)
+    for chair, player in (("agent", agent), ("opponent", opponent)):
+        if isinstance(player, Player) and not is_compiled(player) and type(player).mixture is Player.mixture:
+            raise ValueError(f"{chair}={player!r} has no method 'mixture': it says what is played in a round")
     if not isinstance(game, Game | MarkovGame):
         raise ValueError(f"game={game!r} is no game: give games.Game(payoffs), or games.rock_paper_scissors()")
     if isinstance(game, MarkovGame):
@@ -210,7 +214,8 @@ def matchmaker(
     return belief, partial(Match, agent, game, opponent, belief)
 
 
-def _check_agent(agent: Any) -> None:
+def check_agent(agent: Any) -> None:
+    """ValueError where this plays no games in our chair."""
     if isinstance(agent, BestResponse):
         raise ValueError("agent=BestResponse() sees the other's mixture: it plays the opponent's chair only")
     if isinstance(agent, type) and issubclass(agent, Player):

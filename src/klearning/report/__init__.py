@@ -11,11 +11,11 @@ from string import Template
 from klearning.experiments.store import Store
 from klearning.experiments.summaries import StoreSummary, summarise
 from klearning.figures.markup import Html, join
-from klearning.report import films, sections
+from klearning.report import films, mixtures, sections
 from klearning.storage.files import write_whole
 from klearning.version import __version__
 
-SCRIPTS = ("drawing.js", "chart.js", "films.js", "page.js")
+SCRIPTS = ("drawing.js", "chart.js", "films.js", "simplex.js", "page.js")
 LIMIT = 3_000_000  # bytes
 
 
@@ -33,13 +33,14 @@ def write(store: Store, path: Path) -> int:
 
 def build(summary: StoreSummary) -> str:
     """The page. The same store gives the same bytes."""
-    reel = films.reel(summary)
+    reel, matches = films.reel(summary), films.reel(summary, "game", mixtures.match_film)
     regret, regret_exhibits = sections.regret(summary)
     depth, depth_exhibits = sections.depth(summary)
     introductions = sections.introductions(summary)
     body = [
         *(words.markup for words in introductions),
         sections.watching(summary, reel),
+        mixtures.playing(matches),
         regret,
         sections.ranking(summary),
         depth,
@@ -48,11 +49,19 @@ def build(summary: StoreSummary) -> str:
     ]
     data = {
         "charts": {exhibit.chart.name: exhibit.chart.data() for exhibit in [*regret_exhibits, *depth_exhibits]},
+        **_projection(reel),
+        **({"matches": _projection(matches)} if matches.films else {}),
+    }
+    return _page(join(body), [words.script for words in introductions], data, len(summary.runs))
+
+
+def _projection(reel: films.Reel) -> dict[str, object]:
+    """What the script plays."""
+    return {
         "films": reel.films,
         "stages": reel.stages,
         "opening": films.opening(reel.films) if reel.films else [],
     }
-    return _page(join(body), [words.script for words in introductions], data, len(summary.runs))
 
 
 def _page(body: Html, scripts: Sequence[str], data: Mapping[str, object], runs: int) -> str:

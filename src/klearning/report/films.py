@@ -6,6 +6,7 @@ row, its states from left to right; for DeepSea that is its grid.
 """
 
 import base64
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,8 @@ BUDGET = 1_250_000  # characters of all films
 MOST_OF_ONE = 300_000
 MOST_ACTIONS = 8
 FULL = 65535
+MILESTONES = 8
+MOST_REASONS = 5
 
 
 class NoFilm(ValueError):
@@ -55,16 +58,21 @@ class Reel:
     left_out: dict[str, int]
 
 
-def reel(summary: StoreSummary) -> Reel:
+Maker = Callable[[StoreSummary, RunSummary], tuple[dict[str, Any], dict[str, Any]]]  # of a stage and a film
+
+
+def reel(summary: StoreSummary, kind: str = "world", make: Maker | None = None) -> Reel:
     """Films of as many runs as fit: those of worlds in which many agents were watched for many frames first."""
+    of_run = make or world_film
     films: list[dict[str, Any]] = []
     stages: dict[str, dict[str, Any]] = {}
     kept: list[RunSummary] = []
     left_out: dict[str, int] = {}
     room = BUDGET
-    for run in _by_interest([run for run in summary.runs if len(run.spec.snapshots) > 1]):
+    watched = [run for run in summary.runs if run.spec.kind == kind and len(run.spec.snapshots) > 1]
+    for run in _by_interest(watched):
         try:
-            stage, film = _film(summary, run)
+            stage, film = of_run(summary, run)
             if len(film["data"]) > room:
                 raise NoFilm(NO_ROOM)
         except NoFilm as why:
@@ -107,8 +115,8 @@ def opening(films: list[dict[str, Any]]) -> list[int]:
     return (chosen + [i for i in first if i not in chosen])[: max(len(chosen), min(3, len(first)))]
 
 
-def _film(summary: StoreSummary, run: RunSummary) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The stage and the film."""
+def world_film(summary: StoreSummary, run: RunSummary) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The stage and the film of a run in a world."""
     spec = run.spec
     try:
         record = summary.store.read(run.folder)
@@ -151,6 +159,22 @@ def _film(summary: StoreSummary, run: RunSummary) -> tuple[dict[str, Any], dict[
         "data": base64.b64encode(b"".join(packed)).decode(),
     }
     return stage(world, run), film
+
+
+def left_out(reel: Reel) -> str:
+    """A sentence on runs without a film."""
+    if not reel.left_out:
+        return ""
+    total, ranked = sum(reel.left_out.values()), sorted(reel.left_out.items(), key=lambda item: (-item[1], item[0]))
+    reasons = [f"{count} {why}" for why, count in ranked[:MOST_REASONS]]
+    others = sum(count for _, count in ranked[MOST_REASONS:])
+    reasons += [f"{others} for other reasons"] if others else []
+    return f" {total} further runs with snapshots are left out: {', '.join(reasons)}."
+
+
+def milestones(frames: int) -> list[int]:
+    """Which frames a table has."""
+    return sorted({round(i * (frames - 1) / (MILESTONES - 1)) for i in range(MILESTONES)})
 
 
 def thinned(frames: int, size: int) -> list[int]:
