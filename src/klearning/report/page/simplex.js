@@ -8,7 +8,7 @@ class Mixtures extends Frames {
 
 class Triangle extends Screen {
   paint(width) {
-    const side = Math.min(width - 16, 420), top = 24, tall = (side * Math.sqrt(3)) / 2;
+    const side = Math.min(width - 24, 420), top = 28, tall = (side * Math.sqrt(3)) / 2;
     const left = (width - side) / 2, pen = this.sheet(width, Math.ceil(top + tall + 24));
     this.corners = [[width / 2, top], [left, top + tall], [left + side, top + tall]];
     const { payoffs, value, equilibrium } = this.film.stage;
@@ -66,7 +66,7 @@ class Triangle extends Screen {
     pen.fillStyle = colour("--soft");
     pen.font = `12px ${colour("--sans")}`;
     const [above, left, right] = this.film.stage.moves, below = this.corners[1][1] + 17;
-    for (const [words, x, y, align] of [[above, width / 2, 15, "center"], [left, this.corners[1][0], below, "left"], [right, this.corners[2][0], below, "right"]]) {
+    for (const [words, x, y, align] of [[above, width / 2, 14, "center"], [left, this.corners[1][0], below, "left"], [right, this.corners[2][0], below, "right"]]) {
       pen.textAlign = align;
       pen.fillText(words, x, y, align === "center" ? width : width / 2 - 4);
     }
