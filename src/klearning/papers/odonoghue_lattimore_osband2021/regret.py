@@ -1,6 +1,6 @@
 """Regret against rounds in three games, against four opponents.
 
-A game is no world and has no spec: all seeds of an agent in a game against an opponent are played at once and kept as
+All seeds of an agent in a game against an opponent are played at once and kept as
 one file. In `random games` seed k also draws game k, 5 × 5, from the prior that agents begin with.
 """
 
