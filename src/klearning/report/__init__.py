@@ -36,6 +36,7 @@ def build(summary: StoreSummary) -> str:
     reel, matches = films.reel(summary), films.reel(summary, "game", mixtures.match_film)
     regret, regret_exhibits = sections.regret(summary)
     depth, depth_exhibits = sections.depth(summary)
+    papers, paper_exhibits = sections.papers(summary)
     introductions = sections.introductions(summary)
     body = [
         *(words.markup for words in introductions),
@@ -44,11 +45,13 @@ def build(summary: StoreSummary) -> str:
         regret,
         sections.ranking(summary),
         depth,
+        papers,
         sections.claims(summary),
         sections.runs(summary),
     ]
+    shown = [*regret_exhibits, *depth_exhibits, *paper_exhibits]
     data = {
-        "charts": {exhibit.chart.name: exhibit.chart.data() for exhibit in [*regret_exhibits, *depth_exhibits]},
+        "charts": {exhibit.chart.name: exhibit.chart.data() for exhibit in shown},
         **_projection(reel),
         **({"matches": _projection(matches)} if matches.films else {}),
     }

@@ -86,24 +86,27 @@ def agent_order(spec: Spec) -> tuple[Any, ...]:
     """Classes in the order of the registry, within one the paper's order, then by name."""
     names = list(paper_labels(spec.protocol).values())
     label = agent_label(spec)
-    return _rank(spec), names.index(label) if label in names else len(names), label
+    return _rank(spec.agent["name"]), names.index(label) if label in names else len(names), label
 
 
-def looks(specs: Sequence[Spec]) -> list[tuple[int, int]]:
-    """Colour and line of agents that are drawn together."""
+def looks(families: Sequence[str]) -> list[tuple[int, int]]:
+    """Colour and line of agents that are drawn together, by the names of their classes."""
     used: dict[int, int] = {}
     shown = []
-    for spec in specs:
-        colour = _rank(spec) % COLOURS
+    for family in families:
+        colour = _rank(family) % COLOURS
         shown.append((colour, used.get(colour, 0) % LINES))
         used[colour] = used.get(colour, 0) + 1
     return shown
 
 
-def _rank(spec: Spec) -> int:
-    """The place of an agent's class in the registry; after all of them where it is not registered here."""
-    names = list(dict.fromkeys([*AGENTS, *PLAYERS]))  # a player has the colour of the agent of its name
-    return names.index(spec.agent["name"]) if spec.agent["name"] in names else len(names)
+def _rank(family: str) -> int:
+    """The place of an agent's class in the registries; after all of them where it is not registered here.
+
+    A player has that of the agent of its name, or of its kin: one idea has one colour.
+    """
+    names, name = list(dict.fromkeys([*AGENTS, *PLAYERS])), game_stages.KIN.get(family, family)
+    return names.index(name) if name in names else len(names)
 
 
 def stage_of(spec: Spec) -> Stage:

@@ -12,7 +12,7 @@ from klearning.papers import PAPERS, command_line
 from klearning.papers.claims import Verdict
 from klearning.papers.figure import Figure, Introduction, Protocol
 from klearning.papers.paper import Paper
-from klearning.report import films, regret_curves, scaling
+from klearning.report import films, paper_charts, regret_curves, scaling
 from klearning.report import ranking as ranking_tables
 from klearning.report.exhibits import Exhibit, gallery
 from klearning.report.films import Reel
@@ -115,6 +115,14 @@ def regret(summary: StoreSummary) -> tuple[Html, list[Exhibit]]:
         "exact, summed over episodes."
     )
     return section("regret", title, words, gallery("regret", "Where:", shown), _more(len(shown), total)), shown
+
+
+def papers(summary: StoreSummary) -> tuple[Html, list[Exhibit]]:
+    """Studies of papers that keep many small runs as one; nothing where the store has none."""
+    shown = paper_charts.exhibits(summary)
+    if not shown:
+        return Html(""), []
+    return section("papers", "What other papers compare", gallery("papers", "Figure:", shown)), shown
 
 
 def ranking(summary: StoreSummary) -> Html:
