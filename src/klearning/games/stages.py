@@ -2,7 +2,7 @@
 
 from klearning.worlds.stages import Parameters, Stage
 
-KIN = {"Thompson": "PSRL", "UCB": "UCBVI", "Equilibrium": "Optimal"}  # players and the agents of the same idea
+KIN = {"Thompson": "PSRL", "Equilibrium": "Optimal"}  # players and the agents of the same idea
 OPPONENTS = {"BestResponse": "a best response", "Equilibrium": "the equilibrium"}  # in words, by class
 
 

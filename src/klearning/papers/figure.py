@@ -79,8 +79,9 @@ class Plot(NamedTuple):
 
 
 def mean_curve(label: str, family: str, x: Floats, paths: Floats) -> Curve:
-    """The mean of paths, (runs, points), with its 95% interval by standard errors."""
-    mean, error = paths.mean(axis=0), 1.96 * paths.std(axis=0, ddof=1) / np.sqrt(len(paths))
+    """The mean of paths, (runs, points), with its 95% interval by standard errors; rounding is not shown."""
+    shown = paths.round(9)
+    mean, error = shown.mean(axis=0), 1.96 * shown.std(axis=0, ddof=1) / np.sqrt(len(shown))
     return Curve(label, family, x, mean, mean - error, mean + error)
 
 

@@ -77,8 +77,8 @@ def _last(runs: list[RunSummary]) -> float:
 
 
 def _series(label: str, colour: int, line: int, runs: list[RunSummary], t: Ints) -> Series:
-    paths = np.stack([run.regret for run in runs])
-    ends = [mean_interval(column.round(9)) for column in paths.T]
+    paths = np.stack([run.regret for run in runs]).round(9)  # rounding is not shown
+    ends = [mean_interval(column) for column in paths.T]
     least = 0.0 if runs[0].spec.kind == "world" else -np.inf  # regret is exact: in a world it is never below zero
     lows = [max(least, e.low) if e.low == e.low else e.low for e in ends]
     banded = len(runs) >= FEWEST

@@ -122,7 +122,7 @@ def papers(summary: StoreSummary) -> tuple[Html, list[Exhibit]]:
     shown = paper_charts.exhibits(summary)
     if not shown:
         return Html(""), []
-    return section("papers", "What other papers compare", gallery("papers", "Figure:", shown)), shown
+    return section("papers", "What papers compare", gallery("papers", "Figure:", shown)), shown
 
 
 def ranking(summary: StoreSummary) -> Html:
