@@ -143,7 +143,7 @@ def test_mixtures_are_watched(tmp_path):
     assert results[K_LEARNING].mixtures.shape == (20, 3)
     assert draw(results, "a test") is not None
     reel = films.reel(summarise(store), "game", match_film)
-    assert [film["label"] for film in reel.films] == ["K-learning", "UCB", "Thompson", "EXP3"]
+    assert [film["label"] for film in reel.films] == ["K-learning", "Thompson", "UCB", "EXP3"]
     assert [stage["title"] for stage in reel.stages] == ["rock-paper-scissors, against a best response"]
     assert reel.stages[0]["moves"] == ["rock", "paper", "scissors"]
     first, record = reel.films[0], store.get(runs[K_LEARNING, 0])
