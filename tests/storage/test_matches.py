@@ -18,6 +18,7 @@ from klearning.experiments.spec import make_spec, spec_from_json, sweep_from_tom
 from klearning.experiments.store import Store
 from klearning.experiments.summaries import summarise
 from klearning.experiments.sweep import sweep
+from klearning.games.registry import GAMES, PLAYERS
 from klearning.registry import REGISTRIES
 from klearning.report import settings
 from klearning.storage.codec import NotRegistered
@@ -98,6 +99,7 @@ def test_words_players_and_data_are_the_same_opponent():
     assert len(set(same)) == 1
     assert spec_of(agent=games.UCB(2.0), opponent="self_play").opponent == {"name": "UCB", "scale": 2.0}
     assert spec_of(prior=kl.Gaussian(0.0, 1.0, 1.0)).name == spec_of(prior={"reward": {"noise": 1.0}}).name
+    assert spec_of(prior={"reward": {"sd": 2.0}}).prior["reward"]["noise"] == 1.0  # the game's
     assert spec_of(SEA).prior == {
         "reward": {"kind": "gaussian", "mean": 0.0, "noise": 0.05, "sd": 1.0},
         "transitions": {"kind": "dirichlet", "mass": 1.0}, "span": None,
@@ -184,8 +186,8 @@ def test_a_match_in_pieces_gives_the_same_bytes(case, tmp_path):
     execute(spec, whole)
     assert in_pieces(spec, pieces) > 5
     assert pieces.files(spec.name) == whole.files(spec.name)
-    place = games.GAMES[world["name"]](**{key: x for key, x in world.items() if key != "name"})
-    played = games.play(games.PLAYERS[agent["name"]](), place, opponent, 12, [2], keep_mixtures=True)
+    place = GAMES[world["name"]](**{key: x for key, x in world.items() if key != "name"})
+    played = games.play(PLAYERS[agent["name"]](), place, opponent, 12, [2], keep_mixtures=True)
     kept = whole.get(spec)
     assert np.array_equal(kept.regret, played.regret[0])
     assert np.array_equal(kept.arrays["snapshot_policy"], played.policies[0, [0, 4, 11]])
@@ -257,7 +259,7 @@ def test_own_games_and_players(own, tmp_path):
     assert np.array_equal(whole.get(spec).regret, played.regret[0])
     best = games.play(own.Shy(0.2), own.pennies(), "best_response", 12, [1])
     assert played.values.max() <= best.values.max() + 1e-12  # an own best response is one
-    games.PLAYERS.pop("Shy")
+    PLAYERS.pop("Shy")
     with pytest.raises(NotRegistered, match=r"import pennies_file.*klearning\.games\.register_player\(Shy\)"):
         execute(replace(spec, seed=2), whole)
 

@@ -49,10 +49,11 @@ def player_data(agent: Any) -> Data:
 
 
 def prior_data(game: Data, agent: Data, opponent: Data, given: Any = None) -> Data:
-    """What both sides believe, with every parameter; by default what `play` has by default."""
+    """What both sides believe, with every parameter; by default what `play` has, the noise of the game among it."""
     place, ours, theirs = _build(game), codec.build("player", agent), codec.build("player", opponent)
-    belief = given
-    if not isinstance(given, Mapping):
+    if isinstance(given, Mapping):
+        belief: Any = {**given, "reward": _with_noise(given.get("reward", {}), place.noise)}
+    else:
         belief, _ = matchmaker(ours, place, theirs, given)
     if isinstance(place, MarkovGame):
         return codec.prior_data(belief)
@@ -62,6 +63,13 @@ def prior_data(game: Data, agent: Data, opponent: Data, given: Any = None) -> Da
         if key != "reward":
             raise ValueError(f"prior parameter {key!r} means nothing in a matrix game: give reward alone")
     return {"reward": codec.prior_data(belief)["reward"]}
+
+
+def _with_noise(reward: Any, noise: float) -> Any:
+    """Normal payoffs of which no noise is given have the game's."""
+    if isinstance(reward, Mapping) and reward.get("kind", "gaussian") == "gaussian":
+        return {"noise": noise, **reward}
+    return reward
 
 
 def build_pairing(game: Data, agent: Data, opponent: Data, prior: Data) -> Pairing:

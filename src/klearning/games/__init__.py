@@ -12,15 +12,13 @@ from klearning.games.markov_program import MarkovSolution, solve_markov
 from klearning.games.matches import Matches, play
 from klearning.games.player import Player, Side
 from klearning.games.program import Solution, solve
-from klearning.games.registry import GAMES, PLAYERS, register_game, register_player
+from klearning.games.registry import register_game, register_player
 from klearning.games.simplex import Saddle, saddle
 from klearning.games.thompson import Thompson
 from klearning.games.ucb import UCB
 
 __all__ = [
     "EXP3",
-    "GAMES",
-    "PLAYERS",
     "UCB",
     "BestResponse",
     "Equilibrium",

@@ -141,9 +141,7 @@ def plot(results: Results, game: str, opponent: str) -> Plot:
     growths = {agent: results[game, opponent, agent] for agent in PLAYERS}
     curves = [mean_curve(who, type(PLAYERS[who]).__name__, g.points, g.regret) for who, g in growths.items()]
     seeds = len(growths[K_LEARNING].regret)
-    caption = (
-        f"Exact regret, mean over {seeds} seeds; bands: 95%. Below zero: paid more than the game is worth."
-    )
+    caption = f"Exact regret, mean over {seeds} seeds; bands: 95%. Below zero: paid more than the game is worth."
     return Plot(f"Games: {game}, {WORDS[opponent]}", "round", "mean cumulative regret", curves, caption)
 
 
