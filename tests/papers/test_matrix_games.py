@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,7 +33,8 @@ from klearning.papers.odonoghue_lattimore_osband2021.regret import (
 )
 from klearning.papers.paper import Extent
 from klearning.papers.publish import publish
-from klearning.report import build, films
+from klearning.report import build, films, paper_charts
+from klearning.report.labels import looks
 from klearning.report.mixtures import match_film, mixtures_of
 
 SMALL = Regret(seeds=10, rounds=40)
@@ -169,3 +171,25 @@ def test_what_has_no_triangle_has_no_film(tmp_path):
     page = build(summary)
     assert "Watch them play" not in page
     assert "idle threat, against a best response" in page
+
+
+def test_curves_on_a_page_are_means_of_what_was_kept(store, monkeypatch):
+    """Twelve charts, agents in the colours that they have elsewhere; the command says at which size they were run."""
+    paper = SimpleNamespace(figures=(SMALL,), title="a title", name="a_paper")
+    monkeypatch.setattr(paper_charts, "PAPERS", {"a_paper": paper})
+    shown = paper_charts.exhibits(summarise(store))
+    assert len(shown) == 12
+    assert shown[0].title == "Games: rock-paper-scissors, against a best response"
+    results = SMALL.read(store)
+    for series, agent in zip(shown[0].chart.series, PLAYERS, strict=True):
+        assert series.label == agent
+        np.testing.assert_allclose(series.y, results[ROCK, WORST, agent].regret.mean(axis=0), rtol=1e-5, atol=1e-8)
+        assert series.low is not None
+        assert series.high is not None
+        assert all(low <= y <= high for low, y, high in zip(series.low, series.y, series.high, strict=True))
+    colours = [series.colour for series in shown[0].chart.series]
+    assert len(set(colours)) == 4
+    assert looks(["KLearning", "PSRL"]) == [(colours[0], 0), (colours[2], 0)]
+    flat = next(exhibit for exhibit in shown if "rock-paper-scissors, against the equilibrium" in exhibit.title)
+    assert {y for series in flat.chart.series for y in series.y} == {0}  # rounding is not shown as regret
+    assert "klearning reproduce a_paper regret" in shown[0].settings
