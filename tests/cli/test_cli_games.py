@@ -6,8 +6,8 @@ import pytest
 
 import klearning as kl
 from klearning import games
-from klearning.cli.completing import ENTRANT, OPPONENT, PLACE
 from klearning.games.registry import GAMES, PLAYERS
+from tests.cli.test_cli_completion import offered
 from tests.support.commands import klearning
 
 
@@ -56,6 +56,9 @@ def test_one_line_says_what_is_wrong(line, tmp_path):
 
 
 def test_names_are_completed():
-    assert {"deep_sea", "rock_paper_scissors"} <= set(PLACE.names())
-    assert {"PSRL", "Thompson"} <= set(ENTRANT.names())
-    assert {"best_response", "EXP3"} <= set(OPPONENT.names())
+    assert set(offered("run", "ro")) == {"rock_paper_scissors"}
+    assert set(offered("run", "rock_paper_scissors", "")) >= set(PLAYERS)
+    assert set(offered("run", "rock_paper_scissors", "P")) == set()
+    assert set(offered("run", "rock_paper_scissors", "UCB", "-a", "")) == {"scale="}
+    assert set(offered("run", "random_game", "UCB", "-w", "r")) == {"rows="}
+    assert set(offered("run", "rock_paper_scissors", "UCB", "--opponent", "b")) == {"best_response"}

@@ -78,11 +78,25 @@ def typed(ctx: click.Context, place: str) -> str:
     return str(waiting.get(place) or ctx.params.get(place) or "")
 
 
-def options_of(kind: str, things: Mapping[str, Any], default: str) -> Callable[[click.Context], Iterable[str]]:
+class Entrant(Name):
+    """An agent; a player where the world that is named on the line is a game."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in contenders(ctx) if name.startswith(incomplete)]
+
+
+def contenders(ctx: click.Context) -> Mapping[str, Any]:
+    """Who may stand where an agent does."""
+    return PLAYERS if typed(ctx, "world") in GAMES else AGENTS
+
+
+def options_of(
+    kind: str, things: Callable[[click.Context], Mapping[str, Any]], default: str
+) -> Callable[[click.Context], Iterable[str]]:
     """The parameters of the world or agent that is named on the line, or of the default."""
 
     def names(ctx: click.Context) -> Iterable[str]:
-        thing = things.get(typed(ctx, kind) or default)
+        thing = things(ctx).get(typed(ctx, kind) or default)
         return option_names(thing) if thing is not None else ()
 
     return names
@@ -132,14 +146,14 @@ def control_names() -> Iterable[str]:
 
 AGENT, WORLD = Name(lambda: AGENTS), Name(lambda: WORLDS)
 PLACE = Name(lambda: [*WORLDS, *GAMES])
-ENTRANT = Name(lambda: dict.fromkeys([*AGENTS, *PLAYERS]))
+ENTRANT = Entrant(lambda: AGENTS)
 OPPONENT = Name(lambda: [*OPPONENTS, *PLAYERS])
 LEARNING_AGENT = Name(lambda: [*AGENTS, *AGENTS.elsewhere])
 CONTESTANT = Contestant(lambda: AGENTS)
 EXPERIMENT, PROBLEM, ENVIRONMENT = Name(experiment_names), Name(problem_names), Name(environment_names)
 CONTROL = Name(control_names)
-AGENT_OPTION = Pair(options_of("agent", ChainMap(AGENTS, PLAYERS), "KLearning"))
-WORLD_OPTION = Pair(options_of("world", ChainMap(WORLDS, GAMES), "deep_sea"))
+AGENT_OPTION = Pair(options_of("agent", contenders, "KLearning"))
+WORLD_OPTION = Pair(options_of("world", lambda ctx: ChainMap(WORLDS, GAMES), "deep_sea"))
 ENVIRONMENT_OPTION = Pair(environment_options)
 PRIOR_OPTION = Pair(lambda ctx: PRIOR_OPTIONS)
 

@@ -1,6 +1,6 @@
 """`klearning run`: an agent in a world of ours, with exact regret."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from klearning.arrays import checks
+from klearning.arrays.types import Floats
 from klearning.cli.completing import (
     ENTRANT,
     OPPONENT,
@@ -18,7 +19,7 @@ from klearning.cli.completing import (
     prior_options,
 )
 from klearning.cli.display import progress, save_picture, show_json, show_table
-from klearning.cli.doors import find_agent, find_game, find_player, find_world
+from klearning.cli.doors import find_maker
 from klearning.cli.options import build, build_prior, option_values, parse, prior_table
 from klearning.cli.teaching import Command
 from klearning.experiments.match_data import Pairing, build_pairing, opponent_data
@@ -95,10 +96,10 @@ def run(
             )  # fmt: skip
         show_json(match_summary(matches)) if as_json else show_matches(matches)
         if not no_figure:
-            save_picture(lambda: learning.draw_matches(matches), out, err=as_json)
+            save_picture(lambda: learning.draw(matches), out, err=as_json)
         return
-    place = build(find_world(world), "world", world_options)
-    learner = build(find_agent(agent), "agent", agent_options)
+    place = build(find_maker("world", world), "world", world_options)
+    learner = build(find_maker("agent", agent), "agent", agent_options)
     prior = build_prior(prior_options, place)
     with progress("episodes", episodes * count) as advance:
         runs = simulate(learner, place, prior=prior, episodes=episodes, seeds=chosen, threads=threads, progress=advance)
@@ -119,19 +120,20 @@ def read_match(
     prior_options: Sequence[str],
 ) -> Pairing:
     """What is played, from the words of a line."""
-    place = call_data("game", find_game(game), game_options)
-    ours = call_data("player", find_player(agent), agent_options)
+    place = call_data("game", game, game_options)
+    ours = call_data("player", agent, agent_options)
     word, *options = opponent.split(",")
     theirs: Any = word
     if word not in OPPONENTS or options:
-        theirs = call_data("player", find_player(word), options)
+        theirs = call_data("player", word, options)
     theirs = opponent_data(theirs, ours)
     knows = match_prior(place, ours, theirs, prior_table(prior_options) if prior_options else None)
     return build_pairing(place, ours, theirs, knows)
 
 
-def call_data(kind: str, maker: Callable[..., Any], options: Sequence[str]) -> dict[str, Any]:
+def call_data(kind: str, word: str, options: Sequence[str]) -> dict[str, Any]:
     """A game or player with NAME=VALUE options, as data."""
+    maker = find_maker(kind, word)
     return codec.call_data(kind, {"name": maker.__name__, **option_values(maker, kind, options)})
 
 
@@ -157,12 +159,9 @@ def show_matches(matches: Matches) -> None:
         f"value of the last {recent:,} rounds": matches.values[:, -recent:].mean(axis=1),
     }
     speed = matches.values.size / matches.seconds
-    show_table(
-        [{"seed": seed, **{name: float(x[i]) for name, x in columns.items()}} for i, seed in enumerate(matches.seeds)],
-        title=f"{matches.agent} in {matches.game.name} against {matches.opponent}: {matches.values.shape[1]} rounds",
-        caption=f"value of the game {matches.game.value:.4g}; {speed:,.0f} rounds a second",
-        last={"seed": "mean", **{name: float(np.mean(x)) for name, x in columns.items()}},
-    )
+    title = f"{matches.agent} in {matches.game.name} against {matches.opponent}: {matches.values.shape[1]} rounds"
+    value = round(matches.game.value, 9)  # rounding is not shown
+    show_seeds(matches.seeds, columns, title, f"value of the game {value:.4g}; {speed:,.0f} rounds a second")
 
 
 def summary(runs: Runs) -> dict[str, Any]:
@@ -186,9 +185,15 @@ def show_runs(runs: Runs) -> None:
     if runs.world.goal is not None:
         columns = {"first hit": runs.first_hit, "solved": runs.solved, **columns}
     speed = runs.values.size / runs.seconds
+    title = f"{runs.agent} on {runs.world.name}: {runs.values.shape[1]} episodes"
+    show_seeds(runs.seeds, columns, title, f"optimal value {runs.optimal_value:.4g}; {speed:,.0f} episodes a second")
+
+
+def show_seeds(seeds: Sequence[int], columns: Mapping[str, Floats], title: str, caption: str) -> None:
+    """One line a seed, and the mean."""
     show_table(
-        [{"seed": seed, **{name: float(x[i]) for name, x in columns.items()}} for i, seed in enumerate(runs.seeds)],
-        title=f"{runs.agent} on {runs.world.name}: {runs.values.shape[1]} episodes",
-        caption=f"optimal value {runs.optimal_value:.4g}; {speed:,.0f} episodes a second",
+        [{"seed": seed, **{name: float(x[i]) for name, x in columns.items()}} for i, seed in enumerate(seeds)],
+        title=title,
+        caption=caption,
         last={"seed": "mean", **{name: float(np.mean(x)) for name, x in columns.items()}},
     )

@@ -8,22 +8,12 @@ from klearning.trials.run import Runs
 
 
 @styled
-def draw(runs: Runs) -> Any:
-    """Cumulative regret against episodes; a tick on the axis where a seed first reached the goal."""
+def draw(results: Runs | Matches) -> Any:
+    """Cumulative regret against episodes; a tick on the axis where a seed first reached the goal, if there is one."""
     figure, axes = new_figure()
     axes.set_prop_cycle(color=COLOURS)
-    runs.plot(axes)
-    axes.set_xlim(1, max(2, runs.values.shape[1]))
-    figure.supxlabel(f"{runs.agent}\n{runs.prior}", fontsize=6)
-    return figure
-
-
-@styled
-def draw_matches(matches: Matches) -> Any:
-    """Cumulative regret against rounds."""
-    figure, axes = new_figure()
-    axes.set_prop_cycle(color=COLOURS)
-    matches.plot(axes)
-    axes.set_xlim(1, max(2, matches.values.shape[1]))
-    figure.supxlabel(f"{matches.agent} against {matches.opponent}\n{matches.prior}", fontsize=6)
+    results.plot(axes)
+    axes.set_xlim(1, max(2, results.values.shape[1]))
+    against = f" against {results.opponent}" if isinstance(results, Matches) else ""
+    figure.supxlabel(f"{results.agent}{against}\n{results.prior}", fontsize=6)
     return figure
