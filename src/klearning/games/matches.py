@@ -59,6 +59,11 @@ class Matches:
         """Exact cumulative regret: the game's value, less the payoff of our mixture against the opponent's."""
         return cumulative_regret(self.game.value, self.values)
 
+    @property
+    def returns(self) -> Floats:
+        """What was paid, by the name that `Runs` have for it."""
+        return self.payoffs
+
     def powers(self, first: int | None = None) -> Floats:
         """Per seed the slope of log regret against log rounds, by least squares: 1 is linear, ½ a square root.
 
