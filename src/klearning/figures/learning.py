@@ -3,10 +3,11 @@
 from typing import Any, Protocol
 
 from klearning.figures.canvas import COLOURS, new_figure, styled
+from klearning.games.matches import Matches
 
 
 class Learnt(Protocol):
-    """Runs, or a digest of very many."""
+    """Runs, matches, or a digest of very many."""
 
     @property
     def agent(self) -> Any: ...
@@ -18,11 +19,12 @@ class Learnt(Protocol):
 
 
 @styled
-def draw(runs: Learnt) -> Any:
-    """Cumulative regret against episodes; a tick on the axis where a seed first reached the goal."""
+def draw(results: Learnt) -> Any:
+    """Cumulative regret against episodes; a tick on the axis where a seed first reached the goal, if there is one."""
     figure, axes = new_figure()
     axes.set_prop_cycle(color=COLOURS)
-    runs.plot(axes)
-    axes.set_xlim(1, max(2, runs.episodes))
-    figure.supxlabel(f"{runs.agent}\n{runs.prior}", fontsize=6)
+    results.plot(axes)
+    axes.set_xlim(1, max(2, results.episodes))
+    against = f" against {results.opponent}" if isinstance(results, Matches) else ""
+    figure.supxlabel(f"{results.agent}{against}\n{results.prior}", fontsize=6)
     return figure

@@ -9,6 +9,8 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
+import numpy as np
+
 from klearning.arrays.types import Floats
 from klearning.experiments.batch import Batch, Whole
 from klearning.experiments.looks import within_looks
@@ -52,6 +54,36 @@ class Reference(NamedTuple):
     label: str
     line: int
     y: Floats
+
+
+class Curve(NamedTuple):
+    """One of a plot; whose class it is gives it its colour, and without one it is there to compare with."""
+
+    label: str
+    family: str
+    x: Floats
+    y: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+
+
+class Plot(NamedTuple):
+    """Curves on common axes, for a page."""
+
+    title: str
+    x_label: str
+    y_label: str
+    curves: list[Curve]
+    caption: str
+    x_log: bool = False
+    y_log: bool = False
+
+
+def mean_curve(label: str, family: str, x: Floats, paths: Floats) -> Curve:
+    """The mean of paths, (runs, points), with its 95% interval by standard errors; rounding is not shown."""
+    shown = paths.round(9)
+    mean, error = shown.mean(axis=0), 1.96 * shown.std(axis=0, ddof=1) / np.sqrt(len(shown))
+    return Curve(label, family, x, mean, mean - error, mean + error)
 
 
 class Introduction(NamedTuple):
@@ -157,6 +189,10 @@ class Figure(Generic[R]):
     def section(self, summary: StoreSummary) -> Html | None:
         """This figure on a page, where the store has its runs."""
         return None
+
+    def plots(self, results: R) -> Sequence[Plot]:
+        """What it compares, for a page to draw in its own way."""
+        return ()
 
     def verdict(self, summary: StoreSummary) -> Verdict | None:
         """Its claims in what the store holds, whatever extent was run; None where that is not enough."""

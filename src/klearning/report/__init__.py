@@ -5,7 +5,7 @@ from pathlib import Path
 from klearning.experiments.store import Store
 from klearning.experiments.summaries import StoreSummary, summarise
 from klearning.figures.markup import join
-from klearning.report import films, sections
+from klearning.report import films, mixtures, sections
 from klearning.report.document import LIMIT, as_json, document
 from klearning.report.plane import PlaneFilm
 from klearning.storage.files import write_whole
@@ -25,30 +25,42 @@ def write(store: Store, path: Path) -> int:
 
 def build(summary: StoreSummary) -> str:
     """The page. The same store gives the same bytes."""
-    reel = films.reel(summary)
+    reel, matches = films.reel(summary), films.reel(summary, "game", mixtures.match_film)
     regret, regret_exhibits = sections.regret(summary)
     depth, depth_exhibits = sections.depth(summary)
+    papers, paper_exhibits = sections.papers(summary)
     introductions = sections.introductions(summary)
     body = [
         *(words.markup for words in introductions),
         sections.watching(summary, reel),
+        mixtures.playing(matches),
         regret,
         sections.ranking(summary),
         depth,
+        papers,
         sections.claims(summary),
         sections.runs(summary),
     ]
+    shown = [*regret_exhibits, *depth_exhibits, *paper_exhibits]
     data = {
-        "charts": {exhibit.chart.name: exhibit.chart.data() for exhibit in [*regret_exhibits, *depth_exhibits]},
-        "films": reel.films,
-        "stages": reel.stages,
-        "opening": films.opening(reel.films) if reel.films else [],
+        "charts": {exhibit.chart.name: exhibit.chart.data() for exhibit in shown},
+        **_projection(reel),
+        **({"matches": _projection(matches)} if matches.films else {}),
     }
     lead = (
         "K-learning values not only what an action pays but also what is still to be found out by it. This page shows\n"
         f"what came of {len(summary.runs):,} stored runs: every result below is read from the store."
     )
     return document(join(body), [words.script for words in introductions], data, lead, "klearning report")
+
+
+def _projection(reel: films.Reel) -> dict[str, object]:
+    """What the script plays."""
+    return {
+        "films": reel.films,
+        "stages": reel.stages,
+        "opening": films.opening(reel.films) if reel.films else [],
+    }
 
 
 __all__ = ["LIMIT", "PlaneFilm", "as_json", "build", "summarise", "write"]

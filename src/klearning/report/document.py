@@ -10,7 +10,7 @@ from string import Template
 from klearning.figures.markup import Html, safe
 from klearning.version import __version__
 
-SCRIPTS = ("drawing.js", "chart.js", "films.js", "page.js")
+SCRIPTS = ("drawing.js", "chart.js", "films.js", "simplex.js", "page.js")
 LIMIT = 3_000_000  # bytes
 
 
