@@ -16,7 +16,8 @@ import klearning as kl
 from klearning.arrays.types import Floats
 from klearning.figures.canvas import save
 from klearning.gpu.seeds import FORMS
-from klearning.papers.odonoghue2021.figure2 import Times, draw
+from klearning.papers.odonoghue2021.figure2 import draw
+from klearning.papers.odonoghue2021.learning_times import Times
 from klearning.papers.odonoghue2021.protocols import TEXT
 from klearning.statistics import mean_interval
 from klearning.trials.agent import Agent
