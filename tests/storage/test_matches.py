@@ -13,6 +13,8 @@ from klearning import games
 from klearning.experiments.batch import Batch
 from klearning.experiments.checkpoints import Stopped
 from klearning.experiments.courses import COURSES
+from klearning.experiments.jobs import Job, do
+from klearning.experiments.parcels import pack, unpack
 from klearning.experiments.runner import execute
 from klearning.experiments.spec import make_spec, spec_from_json, sweep_from_toml
 from klearning.experiments.store import Store
@@ -242,6 +244,20 @@ def test_rows_and_reading(tmp_path):
     with pytest.raises(ValueError, match="in more than its seed"):
         store.matches(specs)
     assert len(summarise(store).runs) == 5
+
+
+def test_a_job_of_a_match_is_text_and_its_result_a_parcel(tmp_path):
+    """What executors of other processes and machines carry: the job there, files or a checkpoint back."""
+    spec, here, there = spec_of(SEA, seed=5), Store(tmp_path / "here"), Store(tmp_path / "there")
+    job = Job(**json.loads(json.dumps(Job("run", spec.canonical, str(there.path))._asdict())))
+    assert job.name == spec.name
+    assert do(job, should_stop=lambda: True).end == "stopped"
+    unpack(pack(job, job.name), here)
+    assert here.checkpoint(spec.name).read_bytes() == there.checkpoint(spec.name).read_bytes()
+    assert do(job).end == "done"
+    assert do(job._replace(store=str(here.path))).end == "done"  # from the checkpoint that was sent
+    assert here.files(spec.name) == there.files(spec.name)
+    assert pack(job, job.name).files == there.files(spec.name)
 
 
 # Code of one's own
