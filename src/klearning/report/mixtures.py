@@ -42,7 +42,7 @@ def match_film(summary: StoreSummary, run: RunSummary) -> tuple[dict[str, Any], 
         "family": spec.agent["name"],
         "seed": spec.seed,
         "t": times.tolist(),
-        "regret": plain(record.regret[times - 1]),
+        "regret": plain(record.regret[times - 1].round(9) + 0.0),  # rounding is not shown, nor a zero below zero
         "data": base64.b64encode(np.round(frames * FULL).astype("<u2").tobytes()).decode(),
     }
     word = protocol_word(spec.protocol)
