@@ -12,12 +12,6 @@ from tests.pages.test_docs import blocks
 from tests.support.commands import klearning
 from tests.support.doc_blocks import ALL
 
-LONG = (
-    "klearning reproduce --quick",
-    "klearning reproduce figure2 --quick --seeds 2 --depths 4:6:2 --protocol text",
-    "klearning benchmark gymnasium CliffWalking --tune",
-)
-
 
 def all_commands(command=commands, path=("klearning",)):
     yield path, command
@@ -47,9 +41,8 @@ def folder(tmp_path_factory):
     return place
 
 
-@pytest.mark.parametrize(
-    "line", [pytest.param(line, marks=pytest.mark.slow if line in LONG else ()) for line in EXAMPLES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("line", EXAMPLES)
 def test_examples_run(line, folder, monkeypatch):
     monkeypatch.setenv("BROWSER", "true")  # a browser that shows nothing, for --open
     name = next(Store(folder / "out/store").folders()).name

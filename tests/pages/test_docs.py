@@ -11,9 +11,16 @@ from tests.support.doc_blocks import ROOT as ROOT
 OWN_TEST = {"docs/evidence/errata.md"}  # its session is compared by test_errata_page
 
 
+FIRST = ("README.md", "docs/start.md")  # commands that a new user types; all others are among the slow tests
+
+
+def is_late(block: Block) -> bool:
+    return block.language == "sh" and not block.id.startswith(FIRST)
+
+
 def cases(*languages: str) -> list[object]:
     chosen = [b for b in ALL if b.language in languages and not b.skipped and b.remark("file") is None]
-    return [pytest.param(b, id=b.id, marks=[pytest.mark.slow] if b.slow else []) for b in chosen]
+    return [pytest.param(b, id=b.id, marks=[pytest.mark.slow] if b.slow or is_late(b) else []) for b in chosen]
 
 
 def blocks(page: str, language: str) -> list[str]:

@@ -9,7 +9,6 @@ Networks learn where JAX computes. They act in NumPy, on a copy that is made aft
 
 from copy import copy
 from functools import partial
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from klearning.arrays.types import Flags, Floats
 from klearning.deep.agent import DeepAgent
 from klearning.deep.features import Features, features_name
 from klearning.deep.replay import Steps
+from klearning.environments.actor import misuse, read_reward
 from klearning.environments.masks import Masks
 from klearning.environments.numbering import Numbering
 from klearning.storage.files import memory_bytes
@@ -152,7 +152,7 @@ class DeepLearner:
     def act(self, observation: Any, action_mask: Any = None) -> Any:
         """The action for an observation, drawn from the policy that explores; one that the mask allows."""
         if self._waiting or self.over:
-            raise RuntimeError(self._misuse("act"))
+            raise RuntimeError(misuse("act", self, self._waiting))
         x, allowed = self.features(observation), self._read_mask(action_mask, observation)
         if self.step == 0:
             with uninterrupted:
@@ -192,15 +192,8 @@ class DeepLearner:
     def observe(self, reward: float, observation: Any, terminated: bool = False, truncated: bool = False) -> None:
         """What the last action led to."""
         if not self._waiting:
-            raise RuntimeError(self._misuse("observe"))
-        try:
-            r = float(reward)
-        except (TypeError, ValueError):
-            raise ValueError(f"reward={reward!r} of step {self.step} is not a number: give a float") from None
-        if not isfinite(r):
-            raise ValueError(
-                f"reward={reward!r} of step {self.step} is not finite: fix the simulator, or clip its rewards"
-            )
+            raise RuntimeError(misuse("observe", self, self._waiting))
+        r = read_reward(reward, self.step)
         if abs(r) > LARGEST:
             raise ValueError(
                 f"reward={reward!r} of step {self.step} is beyond {LARGEST:g}: give rewards in larger units"
@@ -216,7 +209,7 @@ class DeepLearner:
     def end_episode(self) -> None:
         """Learn from the episode, however it ended. Does nothing where none has begun."""
         if self._waiting:
-            raise RuntimeError(self._misuse("end_episode"))
+            raise RuntimeError(misuse("end_episode", self, self._waiting))
         if self.step > 0:
             with uninterrupted:  # learnt from once, or not at all
                 self._learn()
@@ -329,13 +322,6 @@ class DeepLearner:
             return np.ones(self.actions.count, np.float32)
         allowed: Flags = self._mask_reader.read(mask, observation)
         return allowed.astype(np.float32)
-
-    def _misuse(self, called: str) -> str:
-        if self._waiting:
-            return f"{called}() before observe(): say first what the last action led to"
-        if self.over:
-            return f"{called}() after the episode's end at step {self.step}: call end_episode() first"
-        return f"{called}() before act(): ask for an action first"
 
     def __repr__(self) -> str:
         return f"DeepLearner({self.agent!r}, horizon={self.horizon}, episodes={self.episode}, steps={self.steps:,})"
