@@ -74,6 +74,9 @@ GRIDS: dict[str, Grid] = {  # 24 settings each
     },
 }  # fmt: skip
 BOUNDED: Grid = {"largest_bonus": (0.5, 1.0, 2.0, 4.0), "noise": (0.02, 0.05), "learning_rate": RATES}  # 24 as well
+FINER: Grid = {  # and 24 about the best of them
+    "largest_bonus": (0.5, 1.0, 2.0), "noise": (0.01, 0.02), "learning_rate": (2.5e-4, 5e-4), "polyak": (0.02, 0.05),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,7 @@ def studies() -> dict[str, list[Study]]:
         "bootstrapped": out("BootstrappedDQN", (*SEAS, "DeepSea 50", *CONTROL)),
         "ensemble": out("EnsembleKLearning", (*SEAS, *CONTROL)),
         "search_bounded": search("DeepKLearning", ("DeepSea 50", *SEAS, *CONTROL), BOUNDED),
+        "search_finer": search("DeepKLearning", ("DeepSea 50", *SEAS, *CONTROL), FINER),
         "search_k": search("DeepKLearning", (*SEAS, *CONTROL)),
         "search_dqn": search("DQN", CONTROL),
         "search_bootstrapped": search("BootstrappedDQN", (*SEAS, "MountainCar")),
