@@ -24,6 +24,7 @@ import numpy as np
 import klearning as kl
 from bench.calibration_variants import VARIANTS
 from bench.tail_rules import TAIL
+from bench.vapor_variants import VAPOR_VARIANTS
 from klearning.arrays.types import Floats
 from klearning.benchmarks.bsuite import sweep as bsuite
 from klearning.benchmarks.gymnasium.toy_text import PROBLEMS, episodes_needed
@@ -68,8 +69,17 @@ AGENTS: dict[str, Agent] = {
     "Q-learning": kl.QLearning(),
     "soft Q-learning": kl.SoftQLearning(),
 }
-AGENTS |= {name: getattr(kl, name)() for name in ("VAPOR", "OnlineKLearning") if hasattr(kl, name)}
-CLOSE = (CALIBRATED, ONE_IN_TEN, INFORMED, THOMPSON, FULL, "K-learning, κ = 0.25", "K-learning, κ = 0.1", "VAPOR")
+VAPORS: dict[str, Agent] = {
+    "VAPOR": kl.VAPOR(),
+    "VAPOR, calibrated": kl.VAPOR(optimism="calibrated"),
+    "VAPOR, κ = 0.25": kl.VAPOR(optimism=0.25),
+    "VAPOR, κ = 0.1": kl.VAPOR(optimism=0.1),
+}
+AGENTS |= {"OnlineKLearning": kl.OnlineKLearning(), **VAPORS}
+CLOSE = (
+    CALIBRATED, ONE_IN_TEN, INFORMED, THOMPSON, FULL, "K-learning, κ = 0.25", "K-learning, κ = 0.1",
+    "VAPOR", "VAPOR, calibrated",
+)  # fmt: skip
 AGENT_ORDER = {name: i for i, name in enumerate(AGENTS)}
 FAST = {name: replace(AGENTS[name], tolerance=1e-3) for name in (CALIBRATED, ONE_IN_TEN, INFORMED, FULL)}  # type: ignore[type-var]
 
@@ -115,6 +125,11 @@ def long(job: Job, seed: int) -> Numbers:
 
 def variants(job: Job, seed: int) -> Numbers:
     agent = AGENTS[THOMPSON] if job.agent == THOMPSON else (VARIANTS | TAIL)[job.agent]
+    return bayes_run(agent, size_of(job.case), TUNING + seed, (1000, 10_000))[:2]
+
+
+def vapor_variants(job: Job, seed: int) -> Numbers:
+    agent = AGENTS[THOMPSON] if job.agent == THOMPSON else VAPOR_VARIANTS[job.agent]
     return bayes_run(agent, size_of(job.case), TUNING + seed, (1000, 10_000))[:2]
 
 
@@ -184,8 +199,8 @@ class Part:
                     yield Job(name, case, agent, range(first, min(first + self.chunk, count)))
 
 
-SAMPLERS = (CALIBRATED, ONE_IN_TEN, INFORMED, THOMPSON)
-FAMILY = (CALIBRATED, ONE_IN_TEN, INFORMED, FULL, THOMPSON)
+SAMPLERS = (CALIBRATED, ONE_IN_TEN, INFORMED, THOMPSON, *VAPORS)
+FAMILY = (CALIBRATED, ONE_IN_TEN, INFORMED, FULL, THOMPSON, *VAPORS)
 PARTS = {
     "sizes": Part(tuple(map(label, SIZES)), tuple(AGENTS), 1000, 50, sizes, fewer=200),
     "long": Part(tuple(map(label, LONG)), SAMPLERS, 1000, 20, long),
@@ -201,6 +216,7 @@ PARTS = {
     ),
     "variants": Part(tuple(map(label, TUNED)), (THOMPSON, *VARIANTS), 400, 20, variants),
     "tail": Part(tuple(map(label, TUNED)), (THOMPSON, *VARIANTS, *TAIL), 400, 20, variants),
+    "vapor_variants": Part(tuple(map(label, TUNED)), (THOMPSON, *VAPOR_VARIANTS), 400, 10, vapor_variants),
 }  # fmt: skip
 
 
@@ -247,7 +263,7 @@ def order(names: list[str]) -> Callable[[Job], tuple[int, int, int]]:
     """The nearest relatives first; of rules that are compared with each other some worlds each, then more."""
 
     def key(job: Job) -> tuple[int, int, int]:
-        if PARTS[job.part].run is variants:
+        if PARTS[job.part].run in (variants, vapor_variants):
             return len(AGENT_ORDER), names.index(job.part), job.seeds.start
         return AGENT_ORDER[job.agent], names.index(job.part), 0
 
@@ -376,7 +392,7 @@ def tables(path: Path) -> None:
             lines += [*size_summary(x), *bayes_tables(x, (100, 1000))]
         elif name == "long":
             lines += bayes_tables(x, (1000, 10_000))
-        elif name in ("variants", "tail"):
+        elif name in ("variants", "tail", "vapor_variants"):
             lines += variant_table(x)
         elif name == "deep_sea":
             lines += plain_table(x, ("first hit", "solved"), never=-1.0)

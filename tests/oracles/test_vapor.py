@@ -282,7 +282,7 @@ def test_warm_or_cold_is_the_same():
     [
         ({"bonus": "split"}, "bonus='split'"),
         ({"optimism": 0.0}, "optimism"),
-        ({"optimism": "calibrated"}, "optimism"),
+        ({"optimism": "all"}, "optimism"),
         ({"tolerance": 0.0}, "tolerance"),
     ],
 )
@@ -291,6 +291,11 @@ def test_bad_input(arguments, words):
         kl.vapor(learnt([1, 2]), **arguments)
     with pytest.raises(ValueError, match=words):
         kl.VAPOR(**arguments)
+
+
+def test_calibration_takes_an_agent():
+    with pytest.raises(ValueError, match="optimism='calibrated' is no number"):
+        kl.vapor(learnt([1, 2]), optimism="calibrated")
 
 
 def test_no_belief():

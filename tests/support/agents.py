@@ -31,6 +31,7 @@ SETTINGS = [
     UCRL2(0.05),
     VAPOR("published"),
     VAPOR("sharp", 0.3),
+    VAPOR(optimism="calibrated", draws=2, window=3),
     UCFH(0.05, least_visits=1),
     BEB(0.02),
     BOLT(0.1),

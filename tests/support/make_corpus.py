@@ -61,6 +61,7 @@ CASES: dict[str, tuple[Any, dict[str, Any], spaces.Space[Any], bool]] = {
     "VBOS": (kl.VBOS(), {"prior": COINS}, FOUR, False),
     "OnlineKLearning": (kl.OnlineKLearning(), {}, FOUR, True),
     "OnlineKLearning_layered": (kl.OnlineKLearning("forward", 3), {"prior": LAYERED}, GATED, False),
+    "VAPOR_calibrated": (kl.VAPOR(optimism="calibrated", draws=2, thompson=0.3), {}, FOUR, True),
     "KLearning_calibrated": (kl.KLearning(optimism="calibrated", draws=2, thompson=0.3), {}, FOUR, True),
 }
 # than version 1 of the format

@@ -13,10 +13,11 @@ Why: Bayes regret of the episode is at most f_κ − J + (E V* − f_κ)₊, whe
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
 from klearning.arrays.tree_checks import differs, refuse
 from klearning.arrays.trees import marked
@@ -35,6 +36,7 @@ from klearning.optimism.program import program, soft_part
 from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task, play
 
+CALIBRATED = "calibrated"
 RISING, INFORMED = -1.0, -2.0  # in the place of a share
 RULES = {"rising": RISING, "informed": INFORMED}
 
@@ -51,9 +53,25 @@ class Rule(NamedTuple):
     tolerance: float
 
 
+def check_draws(draws: int, window: int, margin: float, thompson: str | float) -> None:
+    """The settings of whoever calibrates."""
+    checks.whole("draws", draws)
+    checks.whole("window", window)
+    checks.number("margin", margin, 0.0)
+    if isinstance(thompson, str):
+        checks.choice("thompson", thompson, RULES)
+    else:
+        checks.number("thompson", thompson, 0.0, 1.0)
+
+
+def draw_rule(draws: int, margin: float, thompson: str | float, tolerance: float) -> Rule:
+    share = RULES[thompson] if isinstance(thompson, str) else float(thompson)
+    return Rule(int(draws), float(margin), share, float(tolerance))
+
+
 @marked(scratch=True)
 class Room(NamedTuple):
-    """For drawing an MDP and solving it, and for κ c."""
+    """For drawing an MDP and solving it, and for the bonus with or without κ."""
 
     Q: Floats
     V: Floats
@@ -86,6 +104,23 @@ class Memory(NamedTuple):
             refuse(f"{name}.c", "does not follow from its posterior", differs(self.c, c), self.c)
 
 
+class Sampled(Protocol):
+    """What drawing from a belief takes of a memory."""
+
+    @property
+    def posterior(self) -> Posterior: ...
+    @property
+    def values(self) -> Floats: ...
+    @property
+    def drawn(self) -> int: ...
+    @property
+    def plans(self) -> int: ...
+    @property
+    def policy(self) -> Floats: ...
+    @property
+    def room(self) -> Room: ...
+
+
 class Answer(NamedTuple):
     """A plan in numbers: what was found, and what it was found from."""
 
@@ -102,7 +137,7 @@ class Answer(NamedTuple):
 
 
 @kernel
-def draw_value(memory: Memory, rewards: np.random.Generator, rows: np.random.Generator) -> float:
+def draw_value(memory: Sampled, rewards: np.random.Generator, rows: np.random.Generator) -> float:
     """V* of one MDP from the posterior, drawn and solved as PSRL does; its policy is in the room."""
     value = draw_optimal(memory.posterior, rewards, rows, memory.room.Q, memory.room.V)
     greedy(memory.room.Q, memory.room.policy)
@@ -117,7 +152,18 @@ def mean_and_error(values: Floats) -> tuple[float, float]:
 
 
 @kernel
-def follows_draw(memory: Memory, share: float, estimate: float, rng: np.random.Generator) -> bool:
+def estimate_value(
+    memory: Sampled, draws: int, rewards: np.random.Generator, rows: np.random.Generator
+) -> tuple[float, float]:
+    """Of E V*, by new draws and the last ones; and its standard error."""
+    values, drawn = memory.values, memory.drawn
+    for i in range(draws):
+        values[(drawn + i) % values.size] = draw_value(memory, rewards, rows)
+    return mean_and_error(values[: min(drawn + draws, values.size)])
+
+
+@kernel
+def follows_draw(memory: Sampled, share: float, estimate: float, rng: np.random.Generator) -> bool:
     """Whether this plan is the best policy of the last draw, not the Boltzmann policy."""
     t = memory.plans
     if share >= 0.0:  # evenly spread: 0.1 is every tenth plan
@@ -130,10 +176,7 @@ def follows_draw(memory: Memory, share: float, estimate: float, rng: np.random.G
 @kernel
 def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.random.Generator) -> Answer:
     """Draw, choose κ and τ, and write the policy."""
-    values, drawn = memory.values, memory.drawn
-    for i in range(rule.draws):
-        values[(drawn + i) % values.size] = draw_value(memory, rewards, rows)
-    estimate, error = mean_and_error(values[: min(drawn + rule.draws, values.size)])
+    estimate, error = estimate_value(memory, rule.draws, rewards, rows)
     target = estimate + rule.margin * error if rule.margin > 0.0 else estimate
     found = calibrated(
         memory.posterior.model, memory.c, target, memory.optimism, memory.warm, rule.tolerance,
@@ -203,8 +246,7 @@ class CalibratedOptimism(Agent[Memory]):
     )  # fmt: skip
 
     def rule(self) -> Rule:
-        share = RULES[self.thompson] if isinstance(self.thompson, str) else float(self.thompson)
-        return Rule(int(self.draws), float(self.margin), share, float(self.tolerance))
+        return draw_rule(self.draws, self.margin, self.thompson, self.tolerance)
 
     def begin(self, belief: Belief) -> Memory:
         ready = program(belief, self.bonus, tied=True)

@@ -7,27 +7,23 @@ What it does in an episode depends on where κ is from, each an algorithm of its
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 from klearning.agents import calibrated_optimism, fixed_optimism
+from klearning.agents.calibrated_optimism import CALIBRATED, RULES, check_draws
+from klearning.agents.delegate import Delegate
 from klearning.arrays import checks
-from klearning.arrays.types import Floats
-from klearning.beliefs.belief import Belief
-from klearning.beliefs.posterior import Episode
 from klearning.optimism.bonuses import BONUSES, bonus_named, check_optimism, check_schedule
 from klearning.optimism.temperature import fixed
 from klearning.trials.agent import Agent
-from klearning.trials.task import Streams, Task
-
-CALIBRATED = "calibrated"
 
 Memory = fixed_optimism.Memory | calibrated_optimism.Memory
 
 
-@dataclass(frozen=True)
-class KLearning(Agent[Memory]):
+@dataclass(frozen=True, repr=False)
+class KLearning(Delegate[Memory]):
     """K-learning with temperature "optimal", "schedule" or a number, and a bonus of the table (`optimism/bonuses.py`).
 
     ``tolerance`` is the duality gap, relative to the optimism f − J, at which the search for τ stops. ``optimism`` is
@@ -51,7 +47,7 @@ class KLearning(Agent[Memory]):
         "temperature": ("optimal", "schedule"),
         "bonus": BONUSES,
         "optimism": (CALIBRATED,),
-        "thompson": calibrated_optimism.RULES,
+        "thompson": RULES,
     }
     since: ClassVar[tuple[str, ...]] = ("optimism", "draws", "window", "margin", "thompson")
     diagnostics: ClassVar[tuple[str, ...]] = fixed_optimism.FixedOptimism.diagnostics
@@ -67,13 +63,7 @@ class KLearning(Agent[Memory]):
         if self.temperature == "schedule":
             check_schedule(bonus)
         check_optimism(self.optimism, bonus, (CALIBRATED,))
-        checks.whole("draws", self.draws)
-        checks.whole("window", self.window)
-        checks.number("margin", self.margin, 0.0)
-        if isinstance(self.thompson, str):
-            checks.choice("thompson", self.thompson, self.choices["thompson"])
-        else:
-            checks.number("thompson", self.thompson, 0.0, 1.0)
+        check_draws(self.draws, self.window, self.margin, self.thompson)
         if self.optimism == CALIBRATED:
             if self.temperature != "optimal":
                 raise ValueError(
@@ -83,11 +73,6 @@ class KLearning(Agent[Memory]):
             # it has more to say of an episode than the class does
             object.__setattr__(self, "diagnostics", calibrated_optimism.CalibratedOptimism.diagnostics)
 
-    def __repr__(self) -> str:
-        """Without what came later and is at its default: most have no use for it."""
-        shown = [f for f in fields(self) if f.name not in self.since or getattr(self, f.name) != f.default]
-        return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in shown)})"
-
     @cached_property
     def algorithm(self) -> Agent[Any]:
         if isinstance(self.optimism, str):
@@ -95,21 +80,3 @@ class KLearning(Agent[Memory]):
                 self.bonus, self.tolerance, self.draws, self.window, self.margin, self.thompson
             )
         return fixed_optimism.FixedOptimism(self.temperature, self.bonus, self.tolerance, self.optimism)
-
-    def begin(self, belief: Belief) -> Memory:
-        return self.algorithm.begin(belief)
-
-    def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
-        return self.algorithm.advance(memory, task, first, count)
-
-    def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
-        return self.algorithm.plan(memory, streams, t, diagnostics)
-
-    def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
-        return self.algorithm.update(memory, episode, t)
-
-    def refreshed(self, memory: Memory) -> Memory:
-        return self.algorithm.refreshed(memory)
-
-    def values(self, memory: Memory) -> Floats:
-        return self.algorithm.values(memory)

@@ -1,105 +1,65 @@
 """VAPOR (Tarbouriech, Lattimore and O'Donoghue, 2023): take an action as often as it may be optimal.
 
-For episode t = 1, 2, …:
+What it does in an episode depends on where κ is from, a share of the variances, each an algorithm of its own:
 
-    λ  maximises Σ λ_l(s,a) (m(s,a) + s_l(s,a) √(−2 ln λ_l(s,a))) over the occupancies of the mean model P̄
-    follow π_l(a|s) = λ_l(s,a) / Σ_a' λ_l(s,a')
-    condition m, s, P̄ on what was seen
-
-The program is solved by Newton's method on its dual (`optimism/occupancy.py`), from the last policy and values.
+    a number        κ is given, and 1 is the paper's (`fixed_vapor`)
+    "calibrated"    κ is the least that is optimistic by what draws from the posterior say (`calibrated_vapor`)
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from functools import cached_property
+from typing import Any, ClassVar
 
-import numpy as np
-
+from klearning.agents import calibrated_vapor, fixed_vapor
+from klearning.agents.calibrated_optimism import CALIBRATED, RULES, check_draws
+from klearning.agents.delegate import Delegate
 from klearning.arrays import checks
-from klearning.arrays.compiled import kernel
-from klearning.arrays.trees import marked
-from klearning.arrays.types import Floats
-from klearning.beliefs.belief import Belief
-from klearning.beliefs.posterior import Episode, Posterior, check_derived, learn
-from klearning.optimism.doubts import DOUBTS, DoubtNumbers, doubt_named, fill_doubts
-from klearning.optimism.occupancy import Flows, flow_arrays
-from klearning.optimism.occupancy_newton import Occupied, occupy
+from klearning.optimism.doubts import DOUBTS, doubt_named
 from klearning.trials.agent import Agent
-from klearning.trials.task import Streams, Task, play
+
+Memory = fixed_vapor.Memory | calibrated_vapor.Memory
 
 
-@marked(finite=("V",), chances=("policy",))
-class Memory(NamedTuple):
-    """What the agent carries from one episode to the next; the arrays are changed in place."""
-
-    posterior: Posterior
-    doubt: DoubtNumbers
-    V: Floats
-    policy: Floats
-    work: Flows
-
-    def check(self, fresh: "Memory", name: str) -> None:
-        check_derived(self.posterior, fresh.posterior, f"{name}.posterior")
-
-
-@kernel
-def plan(memory: Memory, tolerance: float) -> Occupied:
-    """Solve for λ and write the policy."""
-    p = memory.posterior
-    fill_doubts(memory.doubt, p, memory.work.stated)
-    return occupy(p.model, p.discount, tolerance, memory.work, memory.V, memory.policy)
-
-
-@kernel
-def update(memory: Memory, episode: Episode) -> Memory:
-    """Condition on one episode."""
-    return Memory(learn(memory.posterior, episode), memory.doubt, memory.V, memory.policy, memory.work)
-
-
-@kernel
-def episodes(memory: Memory, tolerance: float, task: Task, first: int, count: int) -> Memory:
-    for t in range(first, first + count):
-        answer = plan(memory, tolerance)
-        play(task, memory.policy, t)
-        memory = update(memory, task.episode)
-        log = task.log.diagnostics
-        log[0, t], log[1, t], log[2, t], log[3, t] = answer.bound, answer.gap, answer.steps, answer.sweeps
-    return memory
-
-
-@dataclass(frozen=True)
-class VAPOR(Agent[Memory]):
+@dataclass(frozen=True, repr=False)
+class VAPOR(Delegate[Memory]):
     """VAPOR with a bonus of `optimism/doubts.py`: "reward", "sharp", or "published" as in the paper.
 
-    ``optimism``, κ in (0, 1], multiplies the variance s². ``tolerance`` is the duality gap, relative to the optimism
-    Σ λ s √(−2 ln λ), at which the search for λ stops.
+    ``tolerance`` is the duality gap, relative to the optimism Σ λ s √(−2 ln λ), at which the search for λ stops.
+    ``optimism`` is a number κ in (0, 1] that multiplies the variance s², or "calibrated": the least κ with which the
+    program's value is no less than the mean optimal value of ``draws`` MDPs per plan from the posterior, over the last
+    ``window`` plans, plus ``margin`` standard errors of it. A share of ``thompson`` of the episodes is then greedy in
+    such a draw, as for `KLearning`.
     """
 
     bonus: str = "reward"
-    optimism: float = 1.0
+    optimism: str | float = 1.0
     tolerance: float = 1e-6
+    draws: int = 1
+    window: int = 10
+    margin: float = 0.0
+    thompson: str | float = "rising"
 
-    choices: ClassVar[dict[str, object]] = {"bonus": DOUBTS}
-    diagnostics: ClassVar[tuple[str, ...]] = ("bound", "gap", "steps", "sweeps")
+    choices: ClassVar[Mapping[str, Iterable[str]]] = {"bonus": DOUBTS, "optimism": (CALIBRATED,), "thompson": RULES}
+    since: ClassVar[tuple[str, ...]] = ("draws", "window", "margin", "thompson")
+    diagnostics: ClassVar[tuple[str, ...]] = fixed_vapor.FixedVAPOR.diagnostics
     paper: ClassVar[str] = "Tarbouriech, Lattimore and O'Donoghue (2023), Probabilistic inference in RL done right"
 
     def __post_init__(self) -> None:
         doubt_named(self.bonus)
-        checks.number("optimism", self.optimism, 0.0, 1.0, above=True)
+        if isinstance(self.optimism, str):
+            checks.choice("optimism", self.optimism, (CALIBRATED,))
+            # it has more to say of an episode than the class does
+            object.__setattr__(self, "diagnostics", calibrated_vapor.CalibratedVAPOR.diagnostics)
+        else:
+            checks.number("optimism", self.optimism, 0.0, 1.0, above=True)
         checks.number("tolerance", self.tolerance, 0.0, 1.0, above=True)
+        check_draws(self.draws, self.window, self.margin, self.thompson)
 
-    def begin(self, belief: Belief) -> Memory:
-        numbers = doubt_named(self.bonus).numbers(belief, float(self.optimism))
-        shape = (belief.actions, belief.states)
-        policy = np.full(shape, 1.0 / belief.actions)
-        return Memory(belief.posterior(), numbers, np.zeros(belief.states), policy, flow_arrays(*shape))
-
-    def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
-        return episodes(memory, float(self.tolerance), task, first, count)
-
-    def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
-        answer = plan(memory, float(self.tolerance))
-        diagnostics[:] = answer.bound, answer.gap, answer.steps, answer.sweeps
-        return memory
-
-    def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
-        return update(memory, episode)
+    @cached_property
+    def algorithm(self) -> Agent[Any]:
+        if isinstance(self.optimism, str):
+            return calibrated_vapor.CalibratedVAPOR(
+                self.bonus, self.tolerance, self.draws, self.window, self.margin, self.thompson
+            )
+        return fixed_vapor.FixedVAPOR(self.bonus, self.optimism, self.tolerance)

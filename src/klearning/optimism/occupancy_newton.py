@@ -38,9 +38,13 @@ COARSE, FINER, ROUGH = 1e-2, 0.1, 1e-3  # from a coarse floor under all of them,
 
 
 class Occupied(NamedTuple):
-    """The bound, the certified gap, the most by which a flow is out of balance, steps of Newton's, sweeps of theirs."""
+    """The bound, the certified gap, the most by which a flow is out of balance, steps of Newton's, sweeps of theirs.
+
+    ``optimism`` is the part Σ λ s √(−2 ln λ) of the bound.
+    """
 
     bound: float
+    optimism: float
     gap: float
     residual: float
     steps: int
@@ -197,7 +201,7 @@ def descend(model: Model, W: Flows, tolerance: float, V: Floats, policy: Floats)
     value, fall, sweeps = dual(model, V, W), np.inf, 0
     if policy.shape[0] == 1:  # nothing to choose: the values that balance are the best
         mean, optimism, gap = follow(model, W, policy)
-        return Occupied(mean + optimism, 0.0, np.abs(W.residual).max(), 0, 0)
+        return Occupied(mean + optimism, optimism, 0.0, np.abs(W.residual).max(), 0, 0)
     for steps in range(MOST_STEPS + 1):
         if FORCING * FORCING * fall <= tolerance * abs(value) or steps == MOST_STEPS or steps == 0:
             mean, optimism, gap = follow(model, W, policy)
@@ -207,7 +211,7 @@ def descend(model: Model, W: Flows, tolerance: float, V: Floats, policy: Floats)
         fall, more = direction(model, W)
         value, sweeps = move(model, W, V, value, fall), sweeps + more
     gap = max(gap, 0.0)
-    return Occupied(mean + optimism + gap, gap, np.abs(W.residual).max(), steps, sweeps)
+    return Occupied(mean + optimism + gap, optimism, gap, np.abs(W.residual).max(), steps, sweeps)
 
 
 @kernel
@@ -219,7 +223,7 @@ def occupy(model: Model, discount: float, tolerance: float, W: Flows, V: Floats,
         bound = hard_sweep(model, model.reward, Q, V)
         greedy(Q, policy)
         occupancy_sweep(model, policy, W.feasible)
-        return Occupied(bound, 0.0, 0.0, 0, 1)
+        return Occupied(bound, 0.0, 0.0, 0.0, 0, 1)
     coarse = least < UNEVEN * largest
     floor, steps, sweeps = COARSE if coarse else CERTAIN, 0, 0
     while True:
@@ -230,5 +234,5 @@ def occupy(model: Model, discount: float, tolerance: float, W: Flows, V: Floats,
         best = descend(model, W, tolerance if last else ROUGH, V, policy)
         steps, sweeps = steps + best.steps, sweeps + best.sweeps
         if last and (coarse or best.steps < MOST_STEPS):
-            return Occupied(best.bound, best.gap, best.residual, steps, sweeps)
+            return Occupied(best.bound, best.optimism, best.gap, best.residual, steps, sweeps)
         floor, coarse = (COARSE if last else max(FINER * floor, CERTAIN)), True

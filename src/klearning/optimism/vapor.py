@@ -46,6 +46,8 @@ def uncertain(belief: Belief, bonus: str, optimism: float) -> tuple[Posterior, F
     """The posterior, and room that holds s; whoever plans by VAPOR begins here."""
     if not isinstance(belief, Belief):
         raise ValueError(f"belief={belief!r} is no Belief: give one, for example Belief.before(prior, world)")
+    if isinstance(optimism, str):
+        raise ValueError(f"optimism={optimism!r} is no number: give one in (0, 1]; kl.VAPOR finds it from draws")
     share = checks.number("optimism", optimism, 0.0, 1.0, above=True)
     p, W = belief.posterior(), flow_arrays(belief.actions, belief.states)
     fill_doubts(doubt_named(bonus).numbers(belief, share), p, W.stated)

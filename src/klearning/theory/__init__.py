@@ -19,6 +19,13 @@ from klearning.theory.bandits import (
 )
 from klearning.theory.bounds import breaks_assumption, lower_bound, regret_bound, theorem_arithmetic
 from klearning.theory.calibrated import calibrated_regret, optimism_identity, optimism_tangent, shared_phi
+from klearning.theory.calibrated_vapor import (
+    vapor_identity,
+    vapor_pays_at_most,
+    vapor_phi,
+    vapor_regret,
+    vapor_tangent,
+)
 from klearning.theory.certainty import (
     Chain,
     bellman_inequality,
@@ -127,6 +134,11 @@ __all__ = [
     "two_budgets",
     "unrolled",
     "unrolling_bound",
+    "vapor_identity",
+    "vapor_pays_at_most",
+    "vapor_phi",
+    "vapor_regret",
+    "vapor_tangent",
     "variational",
     "vbos_is_optimistic",
     "visits_bound",

@@ -1,0 +1,160 @@
+"""VAPOR with the least optimism that is enough.
+
+For episode t = 1, 2, …:
+
+    draw MDPs from the posterior; v_t = mean of their optimal values, and of those of the last plans
+    κ_t  the least with max_λ Σ λ (m + √κ s √(−2 ln λ)) ≥ v_t (+ z standard errors of v_t), or 1, and λ the maximiser
+    follow π_l(a|s) = λ_l(s,a) / Σ_a' λ_l(s,a'); now and then the best policy of a draw
+    condition on what was seen
+
+Why: as for K-learning (`calibrated_optimism`), with √κ Ω(λ) in the place of Φ_κ (docs/evidence/calibrated.md).
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from klearning.agents.calibrated_optimism import Room, Rule, draw_rule, estimate_value, follows_draw
+from klearning.arrays.compiled import kernel
+from klearning.arrays.tree_checks import refuse
+from klearning.arrays.trees import marked
+from klearning.arrays.types import Floats
+from klearning.beliefs.belief import Belief
+from klearning.beliefs.posterior import Episode, Posterior, check_derived, learn
+from klearning.optimism.calibrated_occupancy import calibrate_occupancy
+from klearning.optimism.doubts import DoubtNumbers, doubt_named, fill_doubts
+from klearning.optimism.occupancy import Flows, flow_arrays
+from klearning.trials.agent import Agent
+from klearning.trials.task import Streams, Task, play
+
+
+@marked(counts=("drawn", "plans"), finite=("V", "values"), chances=("solution", "policy"))
+class Memory(NamedTuple):
+    """What the agent carries from one episode to the next; the arrays are changed in place."""
+
+    posterior: Posterior
+    doubt: DoubtNumbers  # of the whole variance, κ = 1
+    V: Floats
+    solution: Floats  # λ/Σλ of the last solve, where the next one begins, also behind a Thompson episode
+    optimism: float  # κ of the last plan
+    values: Floats  # optimal ones of the last draws, oldest overwritten first
+    drawn: int  # of them, since something other than an episode changed what is believed
+    plans: int  # so far
+    policy: Floats
+    work: Flows
+    room: Room
+
+    def check(self, fresh: "Memory", name: str) -> None:
+        check_derived(self.posterior, fresh.posterior, f"{name}.posterior")
+        refuse(f"{name}.optimism", "is no share of a bonus", np.array(not 0.0 < self.optimism <= 1.0), self.optimism)
+
+
+class Answer(NamedTuple):
+    """A plan in numbers: what came out, and what it came from."""
+
+    bound: float
+    gap: float
+    steps: int
+    sweeps: int
+    optimism: float
+    estimate: float  # of E V*
+    error: float  # its standard error
+    thompson: bool  # whether the policy is that of a draw
+
+
+@kernel
+def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.random.Generator) -> Answer:
+    """Draw, choose κ and λ, and write the policy."""
+    p = memory.posterior
+    estimate, error = estimate_value(memory, rule.draws, rewards, rows)
+    target = estimate + rule.margin * error if rule.margin > 0.0 else estimate
+    fill_doubts(memory.doubt, p, memory.room.c)
+    best = calibrate_occupancy(
+        p.model, p.discount, memory.room.c, target, memory.optimism, rule.tolerance,
+        memory.work, memory.V, memory.solution,
+    )  # fmt: skip
+    memory.policy[:] = memory.solution
+    thompson = follows_draw(memory, rule.thompson, estimate, rewards)
+    if thompson:
+        memory.policy[:] = memory.room.policy
+    bound, gap = best.occupied.bound, best.occupied.gap
+    return Answer(bound, gap, best.steps, best.sweeps, best.optimism, estimate, error, thompson)
+
+
+@kernel
+def with_answer(memory: Memory, answer: Answer, draws: int) -> Memory:
+    """The next search begins where this one ended."""
+    m = memory
+    return Memory(
+        m.posterior, m.doubt, m.V, m.solution, answer.optimism, m.values, m.drawn + draws, m.plans + 1,
+        m.policy, m.work, m.room,
+    )  # fmt: skip
+
+
+@kernel
+def update(memory: Memory, episode: Episode) -> Memory:
+    """Condition on one episode."""
+    m = memory
+    p = learn(m.posterior, episode)
+    return Memory(p, m.doubt, m.V, m.solution, m.optimism, m.values, m.drawn, m.plans, m.policy, m.work, m.room)
+
+
+@kernel
+def note(answer: Answer, log: Floats) -> None:
+    """The diagnostics."""
+    log[0], log[1], log[2], log[3] = answer.bound, answer.gap, answer.steps, answer.sweeps
+    log[4], log[5], log[6] = answer.optimism, answer.estimate, answer.error
+    log[7], log[8] = max(answer.estimate - answer.bound, 0.0), answer.thompson
+
+
+@kernel
+def episodes(memory: Memory, rule: Rule, task: Task, first: int, count: int) -> Memory:
+    for t in range(first, first + count):
+        answer = plan(memory, rule, task.reward_stream, task.row_stream)
+        play(task, memory.policy, t)
+        memory = update(with_answer(memory, answer, rule.draws), task.episode)
+        note(answer, task.log.diagnostics[:, t])
+    return memory
+
+
+@dataclass(frozen=True)
+class CalibratedVAPOR(Agent[Memory]):
+    """`VAPOR` where ``optimism`` is "calibrated"."""
+
+    bonus: str
+    tolerance: float
+    draws: int
+    window: int
+    margin: float
+    thompson: str | float
+
+    diagnostics: ClassVar[tuple[str, ...]] = (
+        "bound", "gap", "steps", "sweeps", "optimism", "estimate", "error", "shortfall", "thompson",
+    )  # fmt: skip
+
+    def rule(self) -> Rule:
+        return draw_rule(self.draws, self.margin, self.thompson, self.tolerance)
+
+    def begin(self, belief: Belief) -> Memory:
+        numbers, shape = doubt_named(self.bonus).numbers(belief, 1.0), (belief.actions, belief.states)
+        even, values = np.full(shape, 1.0 / belief.actions), np.zeros(self.draws * self.window)
+        room = Room(np.zeros(shape), np.zeros(belief.states), np.zeros(shape), np.zeros(shape))
+        return Memory(
+            belief.posterior(), numbers, np.zeros(belief.states), even, 1.0, values, 0, 0,
+            even.copy(), flow_arrays(*shape), room,
+        )  # fmt: skip
+
+    def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
+        return episodes(memory, self.rule(), task, first, count)
+
+    def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
+        answer = plan(memory, self.rule(), streams.reward, streams.row)
+        note(answer, diagnostics)
+        return with_answer(memory, answer, int(self.draws))
+
+    def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
+        return update(memory, episode)
+
+    def refreshed(self, memory: Memory) -> Memory:
+        return memory._replace(drawn=0)  # draws from a belief that no episode led away from say nothing of this one
