@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.agents.calibrated_optimism import Room, Rule, draw_rule, estimate_value, follows_draw
+from klearning.agents.calibrated_optimism import Room, Rule, draw_rule, estimate_value, follows_draw, room_for
 from klearning.arrays.compiled import kernel
 from klearning.arrays.tree_checks import refuse
 from klearning.arrays.trees import marked
@@ -139,7 +139,7 @@ class CalibratedVAPOR(Agent[Memory]):
     def begin(self, belief: Belief) -> Memory:
         numbers, shape = doubt_named(self.bonus).numbers(belief, 1.0), (belief.actions, belief.states)
         even, values = np.full(shape, 1.0 / belief.actions), np.zeros(self.draws * self.window)
-        room = Room(np.zeros(shape), np.zeros(belief.states), np.zeros(shape), np.zeros(shape))
+        room = room_for(belief, even)
         return Memory(
             belief.posterior(), numbers, np.zeros(belief.states), even, 1.0, values, 0, 0,
             even.copy(), flow_arrays(*shape), room,
