@@ -2,7 +2,7 @@
 
 For episode t = 1, 2, …:
 
-    draw MDPs from the posterior; v_t = mean of their optimal values, and of those of the last plans
+    draw MDPs from the posterior; v_t, their estimate of E V*, with those of the last plans (`calibrated_optimism`)
     κ_t  the least with max_λ Σ λ (m + √κ s √(−2 ln λ)) ≥ v_t (+ z standard errors of v_t), or 1, and λ the maximiser
     follow π_l(a|s) = λ_l(s,a) / Σ_a' λ_l(s,a'); now and then the best policy of a draw
     condition on what was seen
