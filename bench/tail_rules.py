@@ -1,4 +1,15 @@
-"""When, and how, a calibrated agent follows its draws: throw-away agents, for docs/evidence/calibrated.md."""
+"""When, and how, a calibrated agent follows its draws: throw-away agents, for the tail of docs/evidence/calibrated.md.
+
+`python -m bench.calibrated_study run tail --cases 4×2×2 --seeds 240` plays them on worlds that choose settings. Words:
+
+    steady          E V* as the best mean return plus what its path misses by a draw (`steady_gap`), not a mean of V*
+    twice           f − J⁰ is to be twice that
+    local           a temperature for each state, the one at which its soft maximum is least
+    with rows       the variance of what comes next is in c too
+    informed        the information ratio chooses, as in `thompson="informed"`; or of what is told where they disagree
+    account         a draw is followed if it costs no more than has been missed so far, by the estimates
+    2 draws joined  greedy for the larger of two drawn action values, so that an action is tried about twice as often
+"""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -25,20 +36,21 @@ from klearning.optimism.information import best_mixture, fill_gains
 from klearning.trials.agent import Agent
 from klearning.trials.task import Task, play
 
-SHARE, RATIO, RELEVANT, DISAGREE, ACCOUNT, EFFICIENT = range(6)
+SHARE, RATIO, RELEVANT, ACCOUNT = range(4)
 
 
 class Rule(NamedTuple):
+    """Settings; at these values it is calibrated optimism as it is by default."""
+
     which: int = SHARE
     share: float = 0.05  # of episodes that follow draws, at first, or at least
     rise: float = 0.2  # of that, for every tenfold of episodes beyond a hundred
     half: float = 0.0  # t / (t + half) in its place
     many: int = 1  # draws whose action values are joined by their maximum
-    more: float = 0.0  # of these, for every tenfold of episodes beyond a hundred
     start: float = 100.0
     local: int = 0  # a temperature for each state: 1; and the variance of what comes next in c: 2
     most: float = 1.0  # of κ, there
-    paired: int = 0  # E V* as J of the best policy of the mean model plus the mean of V* − V of that policy, by draw
+    steady: bool = False  # E V* as J of the best policy of the mean model plus what it misses by the draws
     times: float = 1.0  # that difference, as what is asked for
     times_rise: float = 0.0
 
@@ -174,19 +186,16 @@ def join(memory: Memory, k: int, rewards: np.random.Generator, rows: np.random.G
 
 
 @kernel
-def chance(memory: Memory, x: Rule, estimate: float, I: Floats, Q: Floats, V: Floats, room: Floats) -> float:
+def chance(memory: Memory, x: Rule, estimate: float, I: Floats, V: Floats, room: Floats) -> float:
     t, p = memory.plans, memory.posterior
     low = t / (t + x.half) if x.half > 0.0 else x.share + x.rise * np.log10(1.0 + t / x.start)
     if x.which == SHARE:
         return low
     first, second = memory.policy, memory.room.policy
     fill_gains(p, I)
-    if x.which >= RELEVANT:  # only where the two disagree
-        if x.which == DISAGREE:  # the best policy of the mean model in the place of the Boltzmann policy
-            hard_sweep(p.model, p.model.reward, Q, V)
+    if x.which == RELEVANT:  # only where the two disagree
         for s in range(first.shape[1]):
-            b = np.argmax(Q[:, s]) if x.which == DISAGREE else np.argmax(first[:, s])
-            other = 1.0 - second[b, s]
+            other = 1.0 - second[np.argmax(first[:, s]), s]
             for a in range(first.shape[0]):
                 I[a, s] *= other
     d = max(estimate - policy_sweep(p.model, p.model.reward, first, V, room), 1e-9)
@@ -196,9 +205,7 @@ def chance(memory: Memory, x: Rule, estimate: float, I: Floats, Q: Floats, V: Fl
 
 
 @kernel
-def affords(
-    memory: Memory, x: Rule, estimate: float, book: Floats, I: Floats, Q: Floats, V: Floats, room: Floats
-) -> bool:
+def affords(memory: Memory, x: Rule, estimate: float, book: Floats, Q: Floats, V: Floats, room: Floats) -> bool:
     """Whether the draw's policy costs no more than the account has; what this episode adds to it is entered."""
     p, t = memory.posterior, memory.plans
     best = hard_sweep(p.model, p.model.reward, Q, V)
@@ -207,11 +214,6 @@ def affords(
     cost = best - policy_sweep(p.model, p.model.reward, memory.room.policy, V, room)
     mine = best - policy_sweep(p.model, p.model.reward, memory.policy, V, room)
     follows = cost <= budget
-    if x.which == EFFICIENT and follows:
-        fill_gains(p, I)
-        j = policy_sweep(p.model, I, memory.room.policy, V, room)
-        i = policy_sweep(p.model, I, memory.policy, V, room)
-        follows = j > i or cost <= mine
     book[1] += cost if follows else mine
     return follows
 
@@ -222,7 +224,7 @@ def plan(
     I: Floats, Q: Floats, V: Floats, room: Floats, inverse: Floats, pull: Floats, square: Floats, V2: Floats,
 ) -> Answer:  # fmt: skip
     drawn, values, book = memory.drawn, memory.values[:-2], memory.values[-2:]
-    if x.paired > 0:
+    if x.steady:
         draw_value(memory, rewards, rows)
         best = hard_sweep(memory.posterior.model, memory.posterior.model.reward, Q, V)
         values[drawn % values.size] = steady_gap(memory, Q, pull, I)
@@ -244,16 +246,15 @@ def plan(
         )  # fmt: skip
         at = found.temperature
         kappa, tau, bound, gap, sweeps, warm = found.optimism, at.tau, at.bound, at.gap, found.sweeps, at.warm
-    k = x.many + int(x.more * np.log10(1.0 + memory.plans / x.start) + rewards.random())
     if x.which != SHARE:
-        join(memory, k, rewards, rows, Q, V)
-    if x.which >= ACCOUNT:
-        thompson = affords(memory, x, estimate, book, I, Q, V, room)
+        join(memory, x.many, rewards, rows, Q, V)
+    if x.which == ACCOUNT:
+        thompson = affords(memory, x, estimate, book, Q, V, room)
     else:
-        thompson = rewards.random() < chance(memory, x, estimate, I, Q, V, room)
+        thompson = rewards.random() < chance(memory, x, estimate, I, V, room)
     if thompson:
         if x.which == SHARE:
-            join(memory, k, rewards, rows, Q, V)
+            join(memory, x.many, rewards, rows, Q, V)
         memory.policy[:] = memory.room.policy
     return Answer(tau, bound, gap, sweeps, warm, kappa, estimate, error, thompson, 0.0)
 
@@ -289,11 +290,11 @@ def tail(window: int = 10, **settings: Any) -> Agent:
     return Tail("reward", 1e-6, 1, window, 0.0, 0.0, AS_IT_IS._replace(**settings))
 
 
-NEVER = {"share": 0.0, "rise": 0.0}
-TENTH = {"share": 0.1, "rise": 0.0}
-LATER = {"share": 0.05, "rise": 0.45}
-ROWS = {"local": 2, "most": 4.0}
-STEADY = {"paired": 1}
+NEVER: dict[str, Any] = {"share": 0.0, "rise": 0.0}
+TENTH: dict[str, Any] = {"share": 0.1, "rise": 0.0}
+LATER: dict[str, Any] = {"share": 0.05, "rise": 0.45}
+ROWS: dict[str, Any] = {"local": 2, "most": 4.0}
+STEADY: dict[str, Any] = {"steady": True}
 TAIL: dict[str, Agent] = {
     "steady": tail(**STEADY, **NEVER),
     "steady, one in ten": tail(**STEADY, **TENTH),

@@ -13,9 +13,9 @@ import klearning as kl
 PRIOR = kl.Prior(kl.Gaussian(0.0, 1.0, 0.05), kl.Dirichlet(0.3), stationary=True)
 
 
-def unknown_row(seen: float, horizon: int = 20) -> kl.Belief:
+def unknown_row(seen: float, horizon: int = 20, mass: float = 0.3) -> kl.Belief:
     """Two states; the first pays 1 and leads to either, each seen so often; the second action is known to be bad."""
-    prior = kl.Prior(kl.Gaussian(noise=0.0), kl.Dirichlet(0.3), stationary=True)
+    prior = kl.Prior(kl.Gaussian(noise=0.0), kl.Dirichlet(mass), stationary=True)
     r, counts, later = np.array([[1.0, -1e4], [0.0, -1e4]]), np.zeros((2, 2, 2)), horizon - 2
     counts[1, :, 1] = counts[0, 1, 1] = 1e4
     counts[0, 0] = seen
