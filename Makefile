@@ -9,7 +9,8 @@ RAY := .venv/.ray
 .PHONY: help setup lock reproduce study examples test slow bounds ray mutants lint bench site clean
 
 help:
-	@echo "make reproduce  run the paper's experiments, draw its figures and check its claims into out/ (QUICK=1: a taste)"
+	@echo "make reproduce  run the paper's experiments, draw its figures and check its claims into out/ (QUICK=1: a taste;"
+	@echo "                SEEDS=30: with intervals, docs/evidence/thirty_seeds.md)"
 	@echo "make study      Bayes regret on thousands of MDPs, wrong priors, what knowledge buys: into out/ (QUICK=1: a taste)"
 	@echo "make examples   run the examples, one after the other"
 	@echo "make test       run the tests"
@@ -49,7 +50,7 @@ $(RAY): locks/ray.txt $(DEV)
 	$(call install,ray)
 
 reproduce: $(RUN)
-	$(BIN)/klearning reproduce $(if $(QUICK),--quick)
+	$(BIN)/klearning reproduce $(if $(QUICK),--quick) $(if $(SEEDS),--seeds $(SEEDS))
 
 study: $(RUN)
 	$(BIN)/klearning reproduce study misspecification knowledge $(if $(QUICK),--quick)

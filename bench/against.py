@@ -55,6 +55,7 @@ def episodes() -> dict[str, Row]:
     agents: dict[str, tuple[kl.Agent, int]] = {
         "KLearning, optimal": (kl.KLearning(), 1000),
         "KLearning, schedule": (kl.KLearning(temperature="schedule"), 1000),
+        "KLearning, split": (kl.KLearning(bonus="split"), 40),
         "PSRL": (kl.PSRL(), 100),
         "RLSVI": (kl.RLSVI(), 1500),
         "UCBVI, hoeffding": (kl.UCBVI(), 1500),

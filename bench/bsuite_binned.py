@@ -19,6 +19,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiBinary
 
 import klearning as kl
+from klearning.benchmarks.bsuite.scores import cartpole_score, catch_score, mountain_car_score
 
 
 class Loaded(gymnasium.Env[Any, Any]):
@@ -61,18 +62,14 @@ class Experiment:
         return kl.Binned(env, list(self.bins), low=list(self.low), high=list(self.high)) if self.keep else env
 
 
-def share(x: float) -> float:
-    return float(np.clip(x, 0.0, 1.0))
-
-
 EXPERIMENTS = {
-    "catch": Experiment(10, lambda n, log: share(1.0 - log["total_regret"] / n / 1.6)),
+    "catch": Experiment(10, lambda n, log: catch_score([n], [log["total_regret"]])),
     "mountain_car": Experiment(
-        1000, lambda n, log: share(1.0 + (25.0 + log["raw_return"] / n) / 1000.0),
+        1000, lambda n, log: mountain_car_score([n], [-100.0 * n - log["raw_return"]]),
         (0, 1), (16, 16), (-1.2, -0.07), (0.6, 0.07),
     ),
     "cartpole": Experiment(
-        1000, lambda n, log: 0.5 * share(log["raw_return"] / n / 1000.0) + 0.5 * (log["best_episode"] > 500.0),
+        1000, lambda n, log: cartpole_score([n], [1000.0 * n - log["raw_return"]], [log["best_episode"]]),
         (0, 1, 2, 4), (3, 3, 8, 6), (-1.0, -1.0, -0.4, -2.0), (1.0, 1.0, 0.4, 2.0),
     ),
 }  # fmt: skip

@@ -124,12 +124,7 @@ def long(job: Job, seed: int) -> Numbers:
 
 
 def variants(job: Job, seed: int) -> Numbers:
-    agent = AGENTS[THOMPSON] if job.agent == THOMPSON else (VARIANTS | TAIL)[job.agent]
-    return bayes_run(agent, size_of(job.case), TUNING + seed, (1000, 10_000))[:2]
-
-
-def vapor_variants(job: Job, seed: int) -> Numbers:
-    agent = AGENTS[THOMPSON] if job.agent == THOMPSON else VAPOR_VARIANTS[job.agent]
+    agent = AGENTS[THOMPSON] if job.agent == THOMPSON else (VARIANTS | TAIL | VAPOR_VARIANTS)[job.agent]
     return bayes_run(agent, size_of(job.case), TUNING + seed, (1000, 10_000))[:2]
 
 
@@ -216,7 +211,7 @@ PARTS = {
     ),
     "variants": Part(tuple(map(label, TUNED)), (THOMPSON, *VARIANTS), 400, 20, variants),
     "tail": Part(tuple(map(label, TUNED)), (THOMPSON, *VARIANTS, *TAIL), 400, 20, variants),
-    "vapor_variants": Part(tuple(map(label, TUNED)), (THOMPSON, *VAPOR_VARIANTS), 400, 10, vapor_variants),
+    "vapor_variants": Part(tuple(map(label, TUNED)), (THOMPSON, *VAPOR_VARIANTS), 400, 10, variants),
 }  # fmt: skip
 
 
@@ -263,7 +258,7 @@ def order(names: list[str]) -> Callable[[Job], tuple[int, int, int]]:
     """The nearest relatives first; of rules that are compared with each other some worlds each, then more."""
 
     def key(job: Job) -> tuple[int, int, int]:
-        if PARTS[job.part].run in (variants, vapor_variants):
+        if PARTS[job.part].run is variants:
             return len(AGENT_ORDER), names.index(job.part), job.seeds.start
         return AGENT_ORDER[job.agent], names.index(job.part), 0
 

@@ -3,6 +3,7 @@
     python -m bench.deep [PART ...] [--out deep.json] [--seconds 300] [--small] [--processes 2]
     python -m bench.deep --table deep.json
     python -m bench.deep --speed
+    python -m bench.deep --diary "DeepSea 50" [--seed 2] [--set largest_bonus=1]
 
 Whole runs are one compiled program. On a GPU all settings and seeds of a study are one batch; on a CPU seeds are
 shared among processes (``--processes``). Studies come in order of importance, each is written as soon as it is over,
@@ -72,6 +73,7 @@ GRIDS: dict[str, Grid] = {  # 24 settings each
         "learning_rate": (3e-4, 1e-3, 3e-3),
     },
 }  # fmt: skip
+BOUNDED: Grid = {"largest_bonus": (0.5, 1.0, 2.0, 4.0), "noise": (0.02, 0.05), "learning_rate": RATES}  # 24 as well
 
 
 @dataclass(frozen=True)
@@ -105,14 +107,15 @@ def studies() -> dict[str, list[Study]]:
     def out(agent: str, environments: Iterable[str]) -> list[Study]:
         return [Study("held out", agent, name, held) for name in environments]
 
-    def search(agent: str, environments: Iterable[str]) -> list[Study]:
-        return [Study("search", agent, name, tuning, GRIDS[agent]) for name in environments]
+    def search(agent: str, environments: Iterable[str], grid: Grid | None = None) -> list[Study]:
+        return [Study("search", agent, name, tuning, GRIDS[agent] if grid is None else grid) for name in environments]
 
     return {
         "k": out("DeepKLearning", ("DeepSea 50", *SEAS, *CONTROL, "DeepSea 40", "catch")),
         "dqn": out("DQN", (*CONTROL, "catch")),
         "bootstrapped": out("BootstrappedDQN", (*SEAS, "DeepSea 50", *CONTROL)),
         "ensemble": out("EnsembleKLearning", (*SEAS, *CONTROL)),
+        "search_bounded": search("DeepKLearning", ("DeepSea 50", *SEAS, *CONTROL), BOUNDED),
         "search_k": search("DeepKLearning", (*SEAS, *CONTROL)),
         "search_dqn": search("DQN", CONTROL),
         "search_bootstrapped": search("BootstrappedDQN", (*SEAS, "MountainCar")),
@@ -129,6 +132,15 @@ def set_to(agent: DeepAgent[Any], settings: dict[str, Array]) -> DeepAgent[Any]:
     return other
 
 
+def learnt(agent: DeepAgent[Any], env: PureEnvironment, episodes: int, seed: Array) -> tuple[fused.Trace, Array]:
+    """A run, and the returns of what it deploys."""
+    memory, trace = fused.run(agent, env, episodes, seed)
+    if isinstance(env, DeepSea):  # a world drawn anew is none that was learnt
+        return trace, jnp.zeros(DEPLOYMENTS)
+    keys = jax.random.split(jax.random.key(seed + 1_000_000), DEPLOYMENTS)
+    return trace, jax.vmap(lambda key: fused.greedy_return(agent, memory, env, key))(keys)
+
+
 def measure(study: Study) -> list[Row]:
     """One row per setting; all of them and all seeds at once."""
     env, agent = ENVIRONMENTS[study.environment][0], study.made()
@@ -137,11 +149,7 @@ def measure(study: Study) -> list[Row]:
 
     def one(setting: dict[str, Array], seed: Array) -> tuple[fused.Trace, Array]:
         actor = set_to(agent, setting)
-        memory, trace = fused.run(actor, env, study.length, seed)
-        if isinstance(env, DeepSea):  # a world drawn anew is none that was learnt
-            return trace, jnp.zeros(DEPLOYMENTS)
-        keys = jax.random.split(jax.random.key(seed + 1_000_000), DEPLOYMENTS)
-        return trace, jax.vmap(lambda key: fused.greedy_return(actor, memory, env, key))(keys)
+        return learnt(actor, env, study.length, seed)
 
     seeds = jnp.array(study.seeds)
     if study.grid:
@@ -194,7 +202,7 @@ def first(good: NDArray[Any]) -> int:
 
 def score(rows: Iterable[Row]) -> float:
     """What a search lowers: sizes of each row of a setting about 1, failures about 5."""
-    scales = {"DeepSea 20": 130.0, "DeepSea 30": 250.0, "DeepSea 20, stochastic": 300.0}
+    scales = {"DeepSea 20": 130.0, "DeepSea 30": 250.0, "DeepSea 50": 600.0, "DeepSea 20, stochastic": 300.0}
     goals = {"MountainCar": (-95.0, 10.0), "CartPole": (500.0, 250.0), "Acrobot": (-75.0, 20.0), "catch": (1.0, 0.2)}
     total = 0.0
     for r in rows:
@@ -308,6 +316,23 @@ def speed(rounds: int = 5) -> str:
     return "\n".join(lines)
 
 
+def diary(environment: str, seed: int, settings: dict[str, float], every: int = 25) -> str:
+    """One run of K-learning as it goes: what acts, what is not known, how well the network fits, what came of it."""
+    env, episodes = ENVIRONMENTS[environment]
+    agent = replace(DeepKLearning(), capacity=min(episodes * env.horizon, 100_000), **settings)  # type: ignore[arg-type]
+    program = jax.jit(lambda seed: learnt(agent, env, episodes, seed))
+    trace, deployed = jax.tree.map(np.asarray, program(seed))
+    lines = ["| episode | τ | entropy H | C | loss | mean return | successes so far |", "|---" * 7 + "|"]
+    for end in range(every, episodes + 1, every):
+        H, C = trace.numbers[end - every : end].mean(axis=0)
+        cells = (
+            f"{end:,}", f"{trace.temperature[end - 1]:.2g}", f"{H:.3g}", f"{C:.2g}", f"{trace.loss[end - 1]:.1e}",
+            f"{trace.returns[end - every : end].mean():.4g}", f"{trace.good[:end].sum():.0f}",
+        )  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, "" if isinstance(env, DeepSea) else f"\ngreedy: {deployed.mean():.1f}"])
+
+
 def least(programs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
     """The least CPU time of each, by turns."""
     times = dict.fromkeys(programs, np.inf)
@@ -329,7 +354,14 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="three episodes of everything, to see that it runs")
     parser.add_argument("--table", type=Path, metavar="FILE", help="print the tables of a file, measure nothing")
     parser.add_argument("--speed", action="store_true", help="measure CPU time instead")
+    parser.add_argument("--diary", choices=ENVIRONMENTS, metavar="ENVIRONMENT", help="one run of K-learning as it goes")
+    parser.add_argument("--seed", type=int, default=0, help="of the diary")
+    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings of the diary's agent")
     given = parser.parse_args()
+    if given.diary:
+        pairs = (text.partition("=") for text in given.set)
+        print(diary(given.diary, given.seed, {name: float(value) for name, _, value in pairs}))
+        return
     if given.table:
         print(table(json.loads(given.table.read_text())))
         return

@@ -51,11 +51,12 @@ def acting(rounds: int) -> float:
 def updating(agent: Any, rounds: int) -> tuple[float, float]:
     like = jnp.zeros(4)
     memory = agent.begin(jax.random.key(0), like, 4, 2)
-    ring = memory.ring._replace(x=jax.random.normal(jax.random.key(1), memory.ring.x.shape))
+    x, after = jax.random.normal(jax.random.key(1), (2, *memory.ring.x.shape))
+    ring = memory.ring._replace(x=x, after=after)
     memory = memory._replace(ring=ring, seen=jnp.asarray(agent.capacity, jnp.int32))
     improve = jax.jit(agent.improve)
     adam = optax.adam(agent.learning_rate)
-    x, action = ring.x[: agent.batch], ring.action[: agent.batch]
+    x, action = x[: agent.batch], ring.action[: agent.batch]
 
     def loss(params: Any, y: Any) -> Any:
         return 0.5 * jnp.mean((jnp.take_along_axis(network.values(params, x), action[:, None], axis=-1)[:, 0] - y) ** 2)

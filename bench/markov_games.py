@@ -45,9 +45,8 @@ def visits_table(depth: int = 5, episodes: int = 500) -> None:
         match = MarkovMatch(agent, game, games.BestResponse(), prior, 0, episodes, False)
         match.advance(episodes)
         for l, s in enumerate(game.outlook.layers[1:] - 1):
-            print(
-                f"| {type(agent).__name__} | {l + 1} | {' | '.join(f'{n:.0f}' for n in match.us.visits[s].ravel())} |"
-            )
+            visits = match.sides.us.visits[s].ravel()
+            print(f"| {type(agent).__name__} | {l + 1} | {' | '.join(f'{n:.0f}' for n in visits)} |")
 
 
 def prior_table(count: int) -> None:

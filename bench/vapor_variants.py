@@ -1,4 +1,4 @@
-"""What was tried for the calibration of VAPOR: settings of its own, given shares, and K-learning's κ with VAPOR's policy.
+"""What was tried for VAPOR's calibration: settings of its own, given shares, and K-learning's κ with VAPOR's policy.
 
 `bench.calibrated_study run vapor_variants` plays them, and docs/reference/agents/vapor.md says what came of it.
 """
@@ -19,7 +19,7 @@ from klearning.optimism.occupancy_newton import occupy
 from klearning.trials.agent import Agent
 from klearning.trials.task import Task, play
 
-K_CALIBRATED = kl.KLearning(optimism="calibrated")
+K_CALIBRATED = CalibratedOptimism("reward", 1e-6, draws=1, window=10, margin=0.0, thompson="rising")
 
 
 class WithFlows(NamedTuple):
@@ -72,17 +72,17 @@ class KappaOfKLearning(Agent[WithFlows]):
 CALIBRATED_VAPOR = kl.VAPOR(optimism="calibrated")
 VAPOR_VARIANTS: dict[str, Agent] = {
     "VAPOR, calibrated": CALIBRATED_VAPOR,
-    "no Thompson episodes": replace(CALIBRATED_VAPOR, thompson=0.0),
-    "one in ten": replace(CALIBRATED_VAPOR, thompson=0.1),
-    "by the information ratio": replace(CALIBRATED_VAPOR, thompson="informed"),
-    "bonus sharp": replace(CALIBRATED_VAPOR, bonus="sharp"),
-    "margin 1": replace(CALIBRATED_VAPOR, margin=1.0),
-    "margin 3": replace(CALIBRATED_VAPOR, margin=3.0),
-    "5 draws, window 5": replace(CALIBRATED_VAPOR, draws=5, window=5),
-    "κ of K-learning": KappaOfKLearning(K_CALIBRATED.algorithm),
-    "κ of K-learning, one in ten": KappaOfKLearning(replace(K_CALIBRATED, thompson=0.1).algorithm),
-    "κ of K-learning, no Thompson episodes": KappaOfKLearning(replace(K_CALIBRATED, thompson=0.0).algorithm),
-    "κ = 0.25": kl.VAPOR(optimism=0.25),
-    "κ = 0.1": kl.VAPOR(optimism=0.1),
-    "κ = 1": kl.VAPOR(),
+    "VAPOR, no Thompson episodes": replace(CALIBRATED_VAPOR, thompson=0.0),
+    "VAPOR, one in ten": replace(CALIBRATED_VAPOR, thompson=0.1),
+    "VAPOR, by the information ratio": replace(CALIBRATED_VAPOR, thompson="informed"),
+    "VAPOR, bonus sharp": replace(CALIBRATED_VAPOR, bonus="sharp"),
+    "VAPOR, margin 1": replace(CALIBRATED_VAPOR, margin=1.0),
+    "VAPOR, margin 3": replace(CALIBRATED_VAPOR, margin=3.0),
+    "VAPOR, 5 draws, window 5": replace(CALIBRATED_VAPOR, draws=5, window=5),
+    "VAPOR, κ of K-learning": KappaOfKLearning(K_CALIBRATED),
+    "VAPOR, κ of K-learning, one in ten": KappaOfKLearning(replace(K_CALIBRATED, thompson=0.1)),
+    "VAPOR, κ of K-learning, no Thompson episodes": KappaOfKLearning(replace(K_CALIBRATED, thompson=0.0)),
+    "VAPOR, κ = 0.25": kl.VAPOR(optimism=0.25),
+    "VAPOR, κ = 0.1": kl.VAPOR(optimism=0.1),
+    "VAPOR, κ = 1": kl.VAPOR(),
 }

@@ -1,5 +1,9 @@
-"""Tests of networks are a session of their own: JAX has threads, and other tests fork, which do not go together."""
+"""Tests of networks are a session of their own: JAX has threads, and other tests fork, which do not go together.
 
+So are those of the GPU's kernels, in Numba's simulator: tests/oracles/test_gpu_simulator.py runs them.
+"""
+
+import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -34,5 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_ignore_collect(collection_path: object, config: pytest.Config) -> bool | None:
     if "/tests/deep" in str(collection_path) and not has_networks(config):
+        return True
+    if "/tests/gpu" in str(collection_path) and os.environ.get("NUMBA_ENABLE_CUDASIM") != "1":
         return True
     return None

@@ -7,7 +7,7 @@ make a Belief; `solve` turns a Belief into a Plan; `run` lets an agent learn in 
 from klearning.arrays import command  # noqa: F401  # first: it hears Ctrl-C while all the rest is imported
 
 # isort: split
-from klearning import deep
+from klearning import deep, gpu
 from klearning.agents.baselines import Optimal, Random
 from klearning.agents.beb import BEB
 from klearning.agents.bolt import BOLT
@@ -52,7 +52,7 @@ from klearning.optimism.vbos import Mixture, vbos
 from klearning.theory import regret_bound
 from klearning.trials.agent import Agent
 from klearning.trials.contract import BrokenContract, check_agent
-from klearning.trials.run import Runs, run
+from klearning.trials.run import DEVICES, Runs, run
 from klearning.version import __version__
 from klearning.worlds.admission_queue import admission_queue
 from klearning.worlds.bandit import bandit
@@ -69,6 +69,7 @@ register_environments()
 register_benchmarks()
 AGENTS.elsewhere |= dict.fromkeys(deep.AGENTS, deep)
 KINDS[deep.KIND] = deep.build_learner
+DEVICES["gpu"] = gpu.run
 forward()
 
 __all__ = [

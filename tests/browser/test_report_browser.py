@@ -277,3 +277,37 @@ def test_an_empty_store(tmp_path):
         browser.open((tmp_path / "report.html").as_uri())
         assert "No run of this store kept snapshots" in browser.text("main")
         assert browser.log("browser") == []
+
+
+@pytest.fixture(scope="module")
+def match_address(tmp_path_factory):
+    """A report of matches in rock-paper-scissors, three agents watched."""
+    folder = tmp_path_factory.mktemp("matches")
+    store, game = Store(folder / "store"), {"name": "rock_paper_scissors"}
+    for name in ("KLearning", "UCB", "Thompson"):
+        spec = make_spec(game, {"name": name}, opponent="best_response", episodes=30, snapshots=[1, 2, 5, 30])
+        sweep([spec], store)
+    write(store, folder / "report.html")
+    return (folder / "report.html").as_uri()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_match_is_played(match_address, width):
+    with Browser(width=width) as browser:
+        browser.open(match_address)
+        assert browser.run("return document.querySelectorAll('#matches canvas').length") == 3
+        first = pixels(browser)
+        assert browser.text("#matches output") == "round 1"
+        browser.click("#matches .play")
+        until(browser, "return document.querySelector('#matches output').textContent === 'round 30'")
+        assert pixels(browser) != first
+        label = browser.run("return document.querySelector('#matches canvas').getAttribute('aria-label')")
+        assert label.startswith("K-learning, rock-paper-scissors, against a best response, round 30: ours rock 0.")
+        with_trail = pixels(browser)
+        browser.click("#matches input[type=checkbox]")
+        assert pixels(browser) != with_trail
+        lines = tip(browser, "#matches .panel", "canvas", 0.5, 0.6)
+        assert lines[0] == "a mixture"
+        assert lines[-1].startswith("could be taken 0.")
+        assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
+        assert browser.log("browser") == []

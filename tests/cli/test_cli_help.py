@@ -12,12 +12,6 @@ from tests.pages.test_docs import blocks
 from tests.support.commands import klearning
 from tests.support.doc_blocks import ALL
 
-LONG = (
-    "klearning reproduce --quick",
-    "klearning reproduce figure2 --quick --seeds 2 --depths 4:6:2 --protocol text",
-    "klearning benchmark gymnasium CliffWalking --tune",
-)
-
 
 def all_commands(command=commands, path=("klearning",)):
     yield path, command
@@ -28,7 +22,10 @@ def all_commands(command=commands, path=("klearning",)):
 
 EVERY = [pytest.param(path, command, id=" ".join(path)) for path, command in all_commands()]
 # a cluster is started by storage/test_ray.py
-EXAMPLES = sorted({line for _, command in all_commands() for line in command.examples if "--executor ray" not in line})
+ELSEWHERE = ("--executor ray", "--device gpu")  # need what is not there
+EXAMPLES = sorted(
+    {line for _, command in all_commands() for line in command.examples if not any(x in line for x in ELSEWHERE)}
+)
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +41,8 @@ def folder(tmp_path_factory):
     return place
 
 
-@pytest.mark.parametrize(
-    "line", [pytest.param(line, marks=pytest.mark.slow if line in LONG else ()) for line in EXAMPLES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("line", EXAMPLES)
 def test_examples_run(line, folder, monkeypatch):
     monkeypatch.setenv("BROWSER", "true")  # a browser that shows nothing, for --open
     name = next(Store(folder / "out/store").folders()).name

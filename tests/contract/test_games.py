@@ -229,3 +229,19 @@ ANYTHING: Any = games  # what a reader without types may hand in
 def test_wrong_arguments(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_matches_are_compared():
+    """Thompson sampling's regret in the idle threat is linear: far behind within 200 rounds of ten seeds, as fixed."""
+    game = games.idle_threat()
+    matches = {named(agent): games.play(agent, game, rounds=200, seeds=10) for agent in AGENTS[1:3]}
+    told = kl.compare(matches)
+    assert told.sentence.startswith("In idle_threat against BestResponse UCB loses less than Thompson")
+    numbers = [standing.mean.estimate for standing in told.standings]
+    assert sorted(numbers) == pytest.approx(sorted(m.regret[:, -1].mean() for m in matches.values()))
+    assert kl.compare(matches, "return").pairs
+    with pytest.raises(ValueError, match="is a game: compare by metric='regret'"):
+        kl.compare(matches, "solved")
+    elsewhere = games.play(games.UCB(), game, "equilibrium", rounds=200, seeds=10)
+    with pytest.raises(ValueError, match="the same worlds"):
+        kl.compare({**matches, "elsewhere": elsewhere})

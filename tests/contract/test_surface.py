@@ -23,7 +23,7 @@ TIERS = (
     ("optimism", "worlds"),
     ("trials",),
     ("agents",),
-    ("extension", "games", "storage", "theory"),
+    ("extension", "games", "gpu", "storage", "theory"),
     ("environments",),
     ("deep",),
     ("experiments", "benchmarks"),

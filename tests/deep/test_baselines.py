@@ -23,13 +23,13 @@ def begun(agent):
 
 @partial(jax.jit, static_argnums=0)
 def loss(agent, memory, steps):
-    return agent.loss(memory.params, memory, steps)
+    return agent.loss(memory.params, memory, steps, agent.beside(memory, steps))
 
 
 @partial(jax.jit, static_argnums=0)
 def chances(agent, memory, x, allowed):
-    log_pi, numbers = agent.chances(memory, x, allowed)
-    return jnp.exp(log_pi), numbers
+    pi, *numbers = agent.chances(memory, x, allowed)
+    return pi, jnp.stack(numbers)
 
 
 def batch():
@@ -106,6 +106,26 @@ def learnt(agent):
 
     m = begun(agent)
     return m, jax.jit(learn)(m, batch())
+
+
+@pytest.mark.parametrize("kind", [DeepKLearning, DQN, BootstrappedDQN, EnsembleKLearning])
+@pytest.mark.parametrize("whole", [False, True])
+def test_acting_in_numpy_is_acting_in_jax(kind, whole):
+    """What acts step by step is the same lines on copied arrays; on random parameters, and with a mask."""
+    agent, rng = kind(**SMALL), np.random.default_rng(3)
+    like = np.zeros((), np.int32) if whole else np.zeros(FEATURES, np.float32)
+    m = agent.begin(jax.random.key(0), jnp.asarray(like), FEATURES, ACTIONS)
+    m = m._replace(target=moved(m.params), seen=jnp.array(1500))
+    copied = jax.tree.map(np.array, agent.acting(m))
+    for x in (np.array(2, np.int32), np.array(0, np.int32)) if whole else rng.normal(size=(5, FEATURES)):
+        x = np.asarray(x, like.dtype)
+        for allowed in (np.ones(ACTIONS, np.float32), np.eye(ACTIONS, dtype=np.float32)[1]):
+            pi, *numbers = agent.chances(copied, x, allowed)
+            assert type(pi) is np.ndarray
+            expected, sums = chances(agent, m, jnp.asarray(x), jnp.asarray(allowed))
+            np.testing.assert_allclose(pi, expected, rtol=1e-4, atol=1e-6)
+            np.testing.assert_allclose(numbers, sums, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(agent.greedy(copied, x), agent.greedy(m, jnp.asarray(x)), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", [BootstrappedDQN, EnsembleKLearning])

@@ -108,7 +108,25 @@ def test_the_loss_of_a_batch_by_hand(met):
     V = tau * np.log(np.sum(np.where(allowed > 0, np.exp(K / tau), 0.0), axis=1))
     y = reward / float(memory.largest) + agent.discount * (1.0 - terminal) * V
     W = perceptron(memory.params, x)[np.arange(20), action]
-    assert float(agent.loss(memory.params, memory, block)) == pytest.approx(0.5 * np.mean((W - y) ** 2), rel=1e-4)
+    assert float(agent.loss(memory.params, memory, block, agent.beside(memory, block))) == pytest.approx(
+        0.5 * np.mean((W - y) ** 2), rel=1e-4
+    )
+
+
+@pytest.mark.parametrize("k", [None, 0.5, 3.0])
+def test_the_bonus_has_a_bound_and_its_c_is_its_slope(k):
+    """C/τ is −τ ∂b/∂τ, by automatic differentiation: what the temperature's rule needs."""
+    agent = DeepKLearning(largest_bonus=k)
+    for c in (1e-6, 1e-3, 0.02, 0.5):
+        for tau in (1e-3, 0.03, 0.9):
+            b, slope = jax.value_and_grad(lambda t, c=c: agent.bonus(jnp.float32(c), t)[0])(jnp.float32(tau))
+            most = np.inf if k is None else k * (2.0 * c) ** 0.5
+            assert float(b) == pytest.approx(min(c / tau, most), rel=1e-5)
+            assert float(agent.bonus(jnp.float32(c), jnp.float32(tau))[1]) == pytest.approx(
+                -(tau**2) * float(slope), rel=1e-5
+            )
+            in_numpy = agent.bonus(np.array(c, np.float32), np.array(tau, np.float32))
+            np.testing.assert_allclose(in_numpy, agent.bonus(jnp.float32(c), jnp.float32(tau)), rtol=1e-5)
 
 
 def test_dqns_loss_by_hand():
@@ -118,7 +136,9 @@ def test_dqns_loss_by_hand():
     V = np.where(allowed > 0, perceptron(memory.target, after), -np.inf).max(axis=1)
     y = reward / float(memory.largest) + agent.discount * (1.0 - terminal) * V
     Q = perceptron(memory.params, x)[np.arange(20), action]
-    assert float(agent.loss(memory.params, memory, block)) == pytest.approx(0.5 * np.mean((Q - y) ** 2), rel=1e-4)
+    assert float(agent.loss(memory.params, memory, block, agent.beside(memory, block))) == pytest.approx(
+        0.5 * np.mean((Q - y) ** 2), rel=1e-4
+    )
 
 
 @pytest.mark.parametrize("numbers", [(3.0, 0.5), (0.2, 4.0)])
@@ -164,7 +184,7 @@ def test_the_ring_holds_the_newest():
         block = block._replace(x=jnp.arange(n, n + 6.0), after=jnp.zeros(6))
         ring, n = replay.written(ring, block, n, length), n + length
     assert sorted(np.asarray(ring.x).tolist()) == list(range(4, 12))
-    assert set(np.asarray(replay.sampled(ring, n, jax.random.key(0), 200).x).tolist()) == set(range(4, 12))
+    assert set(np.asarray(replay.sampled(ring, n, jax.random.key(0), (200,)).x).tolist()) == set(range(4, 12))
 
 
 def test_an_action_of_no_chance_is_never_drawn():

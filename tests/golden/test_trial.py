@@ -7,7 +7,7 @@ import klearning as kl
 from klearning.agents import AGENTS
 from klearning.arrays.trees import take_apart
 from klearning.storage.files import arrays_from_bytes, arrays_to_bytes
-from klearning.trials import trial as trials
+from klearning.trials import chunks as chunking
 from klearning.trials.trial import Trial
 
 EPISODES = 40
@@ -111,7 +111,7 @@ def test_another_state_is_refused(change):
 )
 def test_chunks_end_where_they_are_told(monkeypatch, seconds, lengths):
     """At the stops, in whatever order and however many too many they are, and at the end."""
-    monkeypatch.setattr(trials, "CHUNK_SECONDS", seconds)
+    monkeypatch.setattr(chunking, "CHUNK_SECONDS", seconds)
     one = trial(kl.QLearning())
     chunks = list(one.chunks([25, 10, 10, 0, 99]))
     assert chunks == lengths

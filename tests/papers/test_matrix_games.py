@@ -1,16 +1,21 @@
 """The games of O'Donoghue, Lattimore and Osband (2021): claims are true or false as the numbers say."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from klearning import games
 from klearning.experiments.batch import arrays_of, play_missing
+from klearning.experiments.spec import make_spec
 from klearning.experiments.store import Store
 from klearning.experiments.summaries import summarise
+from klearning.experiments.sweep import sweep
 from klearning.papers import PAPERS
 from klearning.papers.odonoghue_lattimore_osband2021 import regret
+from klearning.papers.odonoghue_lattimore_osband2021.mixtures import Mixtures, Paths, draw
 from klearning.papers.odonoghue_lattimore_osband2021.regret import (
     ADVERSARIAL,
     GAMES,
@@ -28,6 +33,9 @@ from klearning.papers.odonoghue_lattimore_osband2021.regret import (
 )
 from klearning.papers.paper import Extent
 from klearning.papers.publish import publish
+from klearning.report import build, films, paper_charts
+from klearning.report.labels import looks
+from klearning.report.mixtures import match_film, mixtures_of
 
 SMALL = Regret(seeds=10, rounds=40)
 
@@ -125,4 +133,63 @@ def test_it_is_published_and_reported(store, tmp_path):
 
 
 def test_the_paper_is_known():
-    assert [figure.name for figure in PAPERS["odonoghue_lattimore_osband2021"].figures] == ["regret"]
+    assert [figure.name for figure in PAPERS["odonoghue_lattimore_osband2021"].figures] == ["mixtures", "regret"]
+
+
+def test_mixtures_are_watched(tmp_path):
+    """The runs of the figure, but short: drawn, reported, and played in the page."""
+    figure, store = Mixtures(), Store(tmp_path / "store")
+    runs = {key: replace(spec, episodes=20, snapshots=spec.snapshots[:20]) for key, spec in figure.runs().items()}
+    assert sweep(runs.values(), store).done == len(runs) == 40
+    results = {who: Paths(store.get(runs[who, 0]).arrays["snapshot_policy"], np.ones(10)) for who in PLAYERS}
+    assert results[K_LEARNING].mixtures.shape == (20, 3)
+    assert draw(results, "a test") is not None
+    reel = films.reel(summarise(store), "game", match_film)
+    assert [film["label"] for film in reel.films] == ["K-learning", "Thompson", "UCB", "EXP3"]
+    assert [stage["title"] for stage in reel.stages] == ["rock-paper-scissors, against a best response"]
+    assert reel.stages[0]["moves"] == ["rock", "paper", "scissors"]
+    first, record = reel.films[0], store.get(runs[K_LEARNING, 0])
+    packed = mixtures_of(first)
+    np.testing.assert_allclose(packed[:, 0], record.arrays["snapshot_policy"], atol=1e-5)
+    np.testing.assert_allclose(packed[:, 1], record.arrays["snapshot_opponent"], atol=1e-5)
+    np.testing.assert_allclose(packed[-1, 2], record.arrays["visits"].sum(axis=0) / 20, atol=1e-5)
+    np.testing.assert_allclose(packed[-1, 3], record.arrays["visits"].sum(axis=1) / 20, atol=1e-5)
+    assert first["regret"][-1] == pytest.approx(record.regret[-1], rel=1e-5)
+    page = build(summarise(store))
+    assert "Watch them play" in page
+    assert "mean cumulative regret" in page
+    assert page == build(summarise(store))
+
+
+def test_what_has_no_triangle_has_no_film(tmp_path):
+    store = Store(tmp_path / "store")
+    for name in ("idle_threat", "guarded_sea"):
+        sweep([make_spec({"name": name}, games.UCB(), opponent="best_response", episodes=3, snapshots=[1, 3])], store)
+    summary = summarise(store)
+    assert films.reel(summary, "game", match_film).left_out == {films.TOO_LARGE: 2}
+    assert films.reel(summary).left_out == {}
+    page = build(summary)
+    assert "Watch them play" not in page
+    assert "idle threat, against a best response" in page
+
+
+def test_curves_on_a_page_are_means_of_what_was_kept(store, monkeypatch):
+    """Twelve charts, agents in the colours that they have elsewhere; the command says at which size they were run."""
+    paper = SimpleNamespace(figures=(SMALL,), title="a title", name="a_paper")
+    monkeypatch.setattr(paper_charts, "PAPERS", {"a_paper": paper})
+    shown = paper_charts.exhibits(summarise(store))
+    assert len(shown) == 12
+    assert shown[0].title == "Games: rock-paper-scissors, against a best response"
+    results = SMALL.read(store)
+    for series, agent in zip(shown[0].chart.series, PLAYERS, strict=True):
+        assert series.label == agent
+        np.testing.assert_allclose(series.y, results[ROCK, WORST, agent].regret.mean(axis=0), rtol=1e-5, atol=1e-8)
+        assert series.low is not None
+        assert series.high is not None
+        assert all(low <= y <= high for low, y, high in zip(series.low, series.y, series.high, strict=True))
+    colours = [series.colour for series in shown[0].chart.series]
+    assert len(set(colours)) == 4
+    assert looks(["KLearning", "PSRL"]) == [(colours[0], 0), (colours[2], 0)]
+    flat = next(exhibit for exhibit in shown if "rock-paper-scissors, against the equilibrium" in exhibit.title)
+    assert {y for series in flat.chart.series for y in series.y} == {0}  # rounding is not shown as regret
+    assert "klearning reproduce a_paper regret" in shown[0].settings

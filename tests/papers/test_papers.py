@@ -1,14 +1,19 @@
 """The paper's figures and claims: drawn from a store alone, and true or false as the numbers say."""
 
 import json
+import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from klearning.cli.reproduce import run_stages
 from klearning.experiments.spec import make_spec
 from klearning.experiments.store import Record, Store
 from klearning.papers.odonoghue2021 import bayes_regret, figure2, heatmaps
+from klearning.papers.odonoghue2021.learning_times import learning_table
 from klearning.papers.odonoghue2021.protocols import GREEDY, K_OPTIMAL, K_SCHEDULE, PRINTED, SOFT, TEXT, THOMPSON
+from klearning.papers.paper import Extent
 from klearning.papers.publish import publish
 from klearning.theory import regret_bound
 from tests.support.papers import TINY, figure, fill, tiny_store
@@ -57,6 +62,22 @@ def test_a_figure_without_its_runs_says_which(tmp_path):
         figure("figure3_text").read(Store(tmp_path))
 
 
+def test_seeds_come_in_stages(tmp_path, capsys, monkeypatch):
+    """Seven seeds where an agent solves, five where it cannot; and what is drawn and checked is made of these."""
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+    small = figure2.LearningTime(depths=(2, 12), seeds=7, cap=30, left_out=False)
+    extent, store = Extent((small,), "a test"), Store(tmp_path / "store")
+    run_stages(extent, store)
+    counts = {(label, d): len(t) for label, by_depth in small.read(store).items() for d, t in by_depth.items()}
+    assert {n for (_, d), n in counts.items() if d == 12} == {5}
+    assert {n for (_, d), n in counts.items() if d == 2} == {7}
+    assert "further seeds, where most of the first do not fail" in capsys.readouterr().err
+    assert publish(extent, store, tmp_path).claims.keys() == {"figure2_text"}
+    assert len(list(store.folders())) == sum(counts.values())
+    with pytest.raises(KeyError, match="no run"):
+        replace(small, seeds=8).read(store)
+
+
 def times(**changes):
     """Times to solve at four depths, two seeds, in which every claim of Figure 2 holds."""
     never = np.full(2, np.nan)
@@ -92,6 +113,68 @@ def test_claims_of_figure_2_hold_where_they_should():
 )
 def test_each_claim_of_figure_2_can_fail(label, values, expected):
     assert marks(times(**{label: {d: np.full(2, v) for d, v in values.items()}})) == expected
+
+
+def spread(median, seeds=30, width=0.1):
+    """Times of many seeds, evenly about a median."""
+    return median * np.linspace(1.0 - width, 1.0 + width, seeds)
+
+
+def many(**changes):
+    """`times` with thirty seeds, five where none of these five solved, in which every claim holds by its intervals."""
+    found = {
+        label: {d: np.full(5, np.nan) if np.isnan(t).all() else spread(t.mean()) for d, t in by_depth.items()}
+        for label, by_depth in times().items()
+    }
+    return found | changes
+
+
+def shares(label, **counts):
+    """That agent's times, so many of 30 solved at some depths."""
+    unsolved = {int(d[1:]): np.where(np.arange(30) < n, 500.0, np.nan) for d, n in counts.items()}
+    return {label: many()[label] | unsolved}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "✓✓✓✓✓✓"),
+        (shares(GREEDY, L14=25), "✗✓✓✓✓✓"),
+        (shares(GREEDY, L14=14), "?✓✓✓✓✓"),
+        (shares(SOFT, L14=14), "✓??✓✓✓"),  # and too few depths for a rate
+        ({"RLSVI": {d: spread(9.0 * d) for d in (4, 6, 14, 20)}}, "✓✓✓✗✓✓"),
+        ({"RLSVI": {d: spread(11.5 * d) for d in (4, 6, 14, 20)}}, "✓✓✓?✓✓"),
+        ({K_SCHEDULE: {4: spread(30.0), 6: spread(1e4), 14: spread(1e4), 20: spread(1e4)}}, "✓✓✓✓✗✓"),
+        ({K_SCHEDULE: {4: np.sort(spread(37.9))[::-1], **{d: spread(1e4) for d in (6, 14, 20)}}}, "✓✓✓✓?✓"),
+        (shares("BOLT", L20=29), "✓✓✓✓✓✗"),
+        (shares("BOLT", L20=15), "✓✓✓✓✓?"),
+    ],
+)
+def test_with_many_seeds_claims_hold_fail_or_stay_open_by_intervals(changes, expected):
+    assert marks(many(**changes)) == expected
+
+
+def test_dithering_that_grows_slowly_is_no_exponential():
+    flat = {4: spread(50.0), 5: spread(52.0), 6: spread(55.0), 14: np.full(5, np.nan), 20: np.full(5, np.nan)}
+    assert marks(many(**{GREEDY: flat}))[2] == "✗"
+    wild = {d: np.geomspace(2.0, 3000.0, 30) * d for d in (4, 5, 6)} | {14: flat[14], 20: flat[20]}
+    assert marks(many(**{GREEDY: wild}))[2] == "?"
+
+
+def test_the_table_has_medians_intervals_and_who_was_stopped():
+    assert learning_table(times(), 100_000) == ""
+    partly = shares(SOFT, L14=20)
+    lines = learning_table(many(**partly), 100_000).splitlines()
+    rows = {line.split(" | ")[0].strip("| "): line for line in lines}
+    assert "| > 100,000 / 0 of 5 |" in rows[GREEDY]
+    assert "| 500 [500, ∞] / 20 of 30 |" in rows[SOFT]
+    assert "| 38 [37, 39] |" in rows[K_OPTIMAL]
+
+
+def test_the_caption_says_how_many_seeds_there_are():
+    few, most = ({label: {d: by[d] for d in (4, 6, 14, 20)} for label, by in t.items()} for t in (times(), many()))
+    assert "2 seeds, cap 100,000 episodes; open marks" in figure2.draw(few, TEXT, 100_000, "a test").get_supxlabel()
+    assert "30 seeds, 5 or more where most fail" in figure2.draw(most, TEXT, 100_000, "a test").get_supxlabel()
 
 
 def test_claims_that_cannot_be_told_are_open():

@@ -13,7 +13,7 @@ from klearning.experiments.checkpoints import Stopped, TimedOut
 from klearning.experiments.spec import make_spec
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import BatchFailed, run_batches, sweep
-from klearning.trials import trial as trials
+from klearning.trials import chunks
 
 PRIOR = kl.Prior(kl.Beta(1.0, 1.0), kl.Dirichlet(mass=1.0))
 WORLD = {"name": "random_mdp", "states": 2, "actions": 2, "horizon": 2}
@@ -68,7 +68,7 @@ def test_threads_and_company_change_nothing(store, tmp_path):
 
 
 def test_long_runs_are_played_in_pieces_to_the_same_numbers(store, tmp_path, monkeypatch):
-    monkeypatch.setattr(trials, "CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(chunks, "CHUNK_SECONDS", 0.0)
     monkeypatch.setattr(batches, "FIRST_CHUNK", 7)
     assert np.array_equal(played(small(), tmp_path).regret, get(store, small()).regret)
 

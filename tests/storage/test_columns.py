@@ -35,6 +35,13 @@ def store(tmp_path_factory):
     return store
 
 
+def test_an_opponent_is_a_column_where_there_is_one():
+    match = make_spec({"name": "rock_paper_scissors"}, {"name": "UCB"}, opponent={"name": "EXP3"}, episodes=3)
+    assert settings(match)["opponent"] == "EXP3"
+    assert settings(match)["opponent.unit"] == 1.0
+    assert "opponent" not in settings(spec())
+
+
 def test_every_setting_is_a_column():
     """Whatever is in the canonical JSON of a spec is in its row, under a name that says where."""
     data = json.loads(spec(prior=WIDE, protocol="mine", snapshots=(3,)).canonical)
@@ -48,7 +55,7 @@ def test_every_setting_is_a_column():
     assert row["prior.stationary"] is False
     assert row["snapshots"] == "[3]"
     for field in fields(Spec):
-        assert field.name == "version" or any(name.partition(".")[0] == field.name for name in row)
+        assert field.name in ("version", "opponent") or any(name.partition(".")[0] == field.name for name in row)
 
 
 @pytest.mark.parametrize(

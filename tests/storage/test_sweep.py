@@ -29,8 +29,7 @@ from klearning.experiments.spec import build_agent, build_prior, build_world, ma
 from klearning.experiments.store import Store, StoreError
 from klearning.experiments.sweep import LocalExecutor, run_batches, sweep
 from klearning.storage.files import arrays_from_bytes, arrays_to_bytes
-from klearning.trials import regret
-from klearning.trials import trial as trials
+from klearning.trials import chunks, regret
 from klearning.trials.trial import new_task
 from tests.storage.test_store import contents
 
@@ -150,10 +149,10 @@ def test_a_run_in_pieces_gives_the_same_bytes(agent, tmp_path):
     """Stopped and taken up after every episode, and after every 3 and 4 chunks of 1, 2, 4, … episodes."""
     specs = specs_of(agent)
     whole = stored(tmp_path / "whole", specs)
-    for chunks in (1, 3, 4):
-        store = Store(tmp_path / str(chunks))
-        times = [run_in_pieces(one, store, chunks) for one in specs]
-        assert times[0] == 29 if chunks == 1 else times[0] > 1
+    for pieces in (1, 3, 4):
+        store = Store(tmp_path / str(pieces))
+        times = [run_in_pieces(one, store, pieces) for one in specs]
+        assert times[0] == 29 if pieces == 1 else times[0] > 1
         assert contents(store.path) == whole
 
 
@@ -167,7 +166,7 @@ def test_how_long_chunks_take_does_not_matter(tmp_path, monkeypatch, seconds):
         for stop in ("never", "solved")
     ]
     whole = stored(tmp_path / "whole", specs)
-    monkeypatch.setattr(trials, "CHUNK_SECONDS", seconds)
+    monkeypatch.setattr(chunks, "CHUNK_SECONDS", seconds)
     assert stored(tmp_path / "other", specs) == whole
 
 
@@ -219,7 +218,7 @@ def test_checkpoints_come_as_often_as_asked(tmp_path, monkeypatch):
     """After every chunk but perhaps the last, or not at all."""
     saved, spec = [], sea(episodes=5)
     monkeypatch.setattr(checkpoints, "write_whole", lambda path, data: saved.append(path.name))
-    monkeypatch.setattr(trials, "CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(chunks, "CHUNK_SECONDS", 0.0)
     execute(spec, Store(tmp_path / "never"), checkpoint_seconds=np.inf)
     assert saved == []
     execute(spec, Store(tmp_path / "often"), checkpoint_seconds=0.0)
@@ -545,7 +544,7 @@ class Slow(Random):
 def test_interrupted(tmp_path, monkeypatch):
     """Ctrl-C arrives anywhere in the main thread; here, when it is told of the quick run while a slow one is on."""
     monkeypatch.setitem(AGENTS, "Slow", Slow)
-    monkeypatch.setattr(trials, "CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(chunks, "CHUNK_SECONDS", 0.0)
     slow, quick, waiting = sea(0, Slow(), episodes=300), sea(0, episodes=1), sea(1, Slow(), episodes=300)
     store = Store(tmp_path / "store")
 

@@ -157,4 +157,5 @@ class CalibratedVAPOR(Agent[Memory]):
         return update(memory, episode)
 
     def refreshed(self, memory: Memory) -> Memory:
-        return memory._replace(drawn=0)  # draws from a belief that no episode led away from say nothing of this one
+        """Draws from a belief that no episode led away from say nothing of this one, and nothing does its κ."""
+        return memory._replace(drawn=0, optimism=1.0)

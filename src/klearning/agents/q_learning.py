@@ -49,7 +49,7 @@ class Memory(NamedTuple):
     discount: float  # the task's; the agent's own comes on top
 
 
-@kernel
+@kernel(borrows=True)
 def update(memory: Memory, settings: Settings, episode: Episode) -> None:
     """Learn from one episode, and bring the policy up to date where it passed."""
     Q, layers, table = memory.Q, memory.layers, memory.table
@@ -63,19 +63,27 @@ def update(memory: Memory, settings: Settings, episode: Episode) -> None:
         memory.visits[a, s] += 1.0
         target = episode.rewards[l]
         if known:
-            target += (
-                memory.discount * settings.discount * Q[:, episode.states[l + 1] - layers[l + 1] + table[l + 1]].max()
-            )
+            after = episode.states[l + 1] - layers[l + 1] + table[l + 1]
+            target += memory.discount * settings.discount * largest(Q, after)
         Q[a, s] += step_size(settings.step, L, memory.visits[a, s]) * (target - Q[a, s])
         for other in range(0 if tied else l, L if tied else l + 1):
             epsilon_greedy(Q, s, settings.epsilon, memory.policy, layers[other] + i)
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
+def largest(Q: Floats, row: int) -> float:
+    """max_a Q(row, a)."""
+    best = Q[0, row]
+    for a in range(1, Q.shape[0]):
+        best = max(best, Q[a, row])
+    return best
+
+
+@kernel(inline=True, borrows=True)
 def epsilon_greedy(Q: Floats, row: int, epsilon: float, policy: Floats, s: int) -> None:
     """The policy of state s from the values in a row of Q, ties shared."""
     actions = Q.shape[0]
-    best, ties, allowed = Q[:, row].max(), 0, 0
+    best, ties, allowed = largest(Q, row), 0, 0
     for a in range(actions):
         ties += Q[a, row] == best
         allowed += Q[a, row] > FORBIDDEN

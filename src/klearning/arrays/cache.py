@@ -31,7 +31,7 @@ def sources_digest() -> str:
     root = Path(__file__).parents[1]
     for path in sorted(root.rglob("*.py")):
         source = path.read_bytes()
-        if any(mark in source for mark in (b"@kernel", b"def kernel", b"by_record(")):
+        if any(mark in source for mark in (b"@kernel", b"def kernel", b"by_record(", b"@intrinsic")):
             digest.update(path.relative_to(root).as_posix().encode())
             digest.update(source)
     return digest.hexdigest()[:16]

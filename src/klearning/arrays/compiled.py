@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import update_wrapper
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, get_args, overload
 
 import numba
 import numba.extending
@@ -24,21 +24,25 @@ def kernel(function: Function) -> Function: ...
 
 
 @overload
-def kernel(*, inline: bool = False, reorder: bool = False) -> Callable[[Function], Function]: ...
+def kernel(*, inline: bool = False, reorder: bool = False, borrows: bool = False) -> Callable[[Function], Function]: ...
 
 
-def kernel(function: Any = None, *, inline: bool = False, reorder: bool = False) -> Any:
+def kernel(function: Any = None, *, inline: bool = False, reorder: bool = False, borrows: bool = False) -> Any:
     """Compile a function: no GIL, cached on disk, IEEE semantics except that a*b+c may be fused.
 
     ``inline`` copies it into its callers (a record of arrays is passed as some hundred words otherwise);
-    ``reorder`` lets sums be taken in any order, the same one every time.
+    ``reorder`` lets sums be taken in any order, the same one every time. ``borrows`` counts no references to arrays,
+    which in a loop over steps takes several times as long as the rest: whoever calls it holds them meanwhile. So it may
+    neither make arrays nor return any; and one that is given a generator is called by kernels alone.
     """
     if function is None:
-        return lambda f: _compile(f, inline, reorder)
-    return _compile(function, inline, reorder)
+        return lambda f: _compile(f, inline, reorder, borrows)
+    return _compile(function, inline, reorder, borrows)
 
 
-def _compile(function: Function, inline: bool, reorder: bool) -> Function:
+def _compile(function: Function, inline: bool, reorder: bool, borrows: bool) -> Function:
+    if borrows and _holds_arrays(function.__annotations__.get("return")):
+        raise TypeError(f"{function.__qualname__} borrows arrays, and returns some: nobody would hold them")
     fused = {"contract", "nsz"}
     compiled = numba.njit(
         function,
@@ -46,6 +50,7 @@ def _compile(function: Function, inline: bool, reorder: bool) -> Function:
         error_model="numpy",
         fastmath=fused | {"reassoc"} if reorder else fused,
         forceinline=inline,
+        _nrt=not borrows,
     )
     if (kept := cache_of(function)) is not None:
         compiled._cache = kept  # what njit(cache=True) does, with a cache of ours
@@ -60,6 +65,12 @@ def _is_plain(function: Callable[..., Any]) -> bool:
     annotations = dict(function.__annotations__)
     returned = annotations.pop("return", Any)
     return returned in (None, bool, int, float) and set(annotations.values()) <= {bool, int, float, Floats, Ints}
+
+
+def _holds_arrays(annotation: Any) -> bool:
+    """Whether what a kernel returns is an array, or holds one."""
+    parts = (*get_args(annotation), *getattr(annotation, "__annotations__", {}).values())
+    return annotation in (Floats, Ints) or any(map(_holds_arrays, parts))
 
 
 class Kernel:

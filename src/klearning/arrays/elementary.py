@@ -13,6 +13,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from klearning.arrays.compiled import kernel
+from klearning.arrays.lanes import FLOATS, INTS, Lanes, choose
 
 LOG2_E = 1.4426950408889634
 
@@ -40,24 +41,28 @@ C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1.0 / factorial(i) for i i
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _bits(typing: Any, x: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], ir.IntType(64))
+    lanes = isinstance(x, Lanes)
 
-    return types.int64(types.float64), generate
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], INTS.vector if lanes else ir.IntType(64))
+
+    return (INTS(FLOATS) if lanes else types.int64(types.float64)), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def from_bits(typing: Any, x: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], ir.DoubleType())
+    lanes = isinstance(x, Lanes)
 
-    return types.float64(types.int64), generate
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], FLOATS.vector if lanes else ir.DoubleType())
+
+    return (FLOATS(INTS) if lanes else types.float64(types.int64)), generate
 
 
 @kernel
 def exp_negative(x: float) -> float:
     """exp(x) for x ≤ 0: x = k·ln 2 + r with |r| ≤ ln 2 / 2, then 2ᵏ · (Taylor of eʳ)."""
-    x = x if x > SMALLEST else SMALLEST
+    x = choose(x > SMALLEST, x, SMALLEST)
     rounded = x * LOG2_E + ROUND
     k = rounded - ROUND
     r = (x - k * LN2_HIGH) - k * LN2_LOW
@@ -70,13 +75,14 @@ def exp_negative(x: float) -> float:
 def log1p_unit(x: float) -> float:
     """log(1 + x) for 0 ≤ x ≤ 1, as 2·atanh; above √2 − 1 the argument is halved first."""
     high = x > 0.41421356237309503
-    numerator = x - 1.0 if high else x
-    denominator = x + 3.0 if high else x + 2.0
+    numerator = choose(high, x - 1.0, x)
+    denominator = choose(high, x + 3.0, x + 2.0)
     s = numerator / denominator
     z = s * s
     tail = 1 / 11 + z * (1 / 13 + z * (1 / 15 + z * (1 / 17 + z * (1 / 19))))
     series = 1 / 3 + z * (1 / 5 + z * (1 / 7 + z * (1 / 9 + z * tail)))
-    return (LN2 if high else 0.0) + 2.0 * (s + s * z * series)
+    halved: float = choose(high, LN2, 0.0)
+    return halved + 2.0 * (s + s * z * series)
 
 
 @kernel

@@ -152,7 +152,7 @@ def copy_rows(rows: Rows) -> Rows:
     )
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def add_weight(rows: Rows, a: int, s: int, successor: int, amount: float) -> bool:
     """Add to one entry of row (a, s); False, and nothing done, where the row needs more room first."""
     first = rows.start[a, s]

@@ -11,9 +11,11 @@ What must hold its records say themselves, by marks on the class and by a method
 Of a field without a mark only the form is known: its type and shape.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from klearning.arrays.checks import TOLERANCE
 from klearning.arrays.trees import ROOT, fields_of, leaves, mark_of, put_together_by_name
@@ -42,6 +44,15 @@ def check(memory: Any, fresh: Any, name: str = ROOT) -> None:
         check(part, new, inner)
     if hasattr(memory, "check"):
         memory.check(fresh, name)
+
+
+def fill(parts: Arrays, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+    """Write into every part what ``arrays`` has under its name; ValueError where that is of another form."""
+    for name, part in parts.items():
+        x = arrays[name]
+        if (x.shape, x.dtype) != (part.shape, part.dtype):
+            raise ValueError(f"{name} is {x.dtype} {x.shape}, not {part.dtype} {part.shape}")
+        part[...] = x
 
 
 def refuse(name: str, fault: str, bad: Flags, values: Any) -> None:

@@ -94,7 +94,7 @@ def check_derived(p: Posterior, fresh: Posterior, name: str) -> None:
         refuse(f"{name}.{field}", "does not follow from visits and reward sums", differs(x, y), x)
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def derive(p: Posterior, a: int, s: int) -> None:
     """Bring what follows from the statistics of (a, s) up to date."""
     squares = p.reward_squares[a, s] if learns_noise(p.prior) else 0.0
@@ -106,7 +106,7 @@ def derive(p: Posterior, a: int, s: int) -> None:
         p.model.scale[a, s] = p.discount / weight if weight > 0.0 else 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def derive_all(p: Posterior) -> None:
     for a in range(p.visits.shape[0]):
         for s in range(p.visits.shape[1]):
@@ -116,21 +116,29 @@ def derive_all(p: Posterior) -> None:
 @kernel
 def learn(p: Posterior, episode: Episode) -> Posterior:
     """Condition on one episode. Changes the arrays it is given; the rows may have moved to new ones."""
-    m, rows = p.model, p.model.rows
-    for l in range(episode.actions.size):
-        a, s = episode.actions[l], row_of(m, l, episode.states[l])
+    rows = p.model.rows
+    l = count(p, rows, episode, 0)
+    while l < episode.actions.size:
+        rows = enlarge(rows, episode.actions[l], row_of(p.model, l, episode.states[l]))
+        l = count(p, rows, episode, l)
+    return with_rows(p, rows)
+
+
+@kernel(borrows=True)
+def count(p: Posterior, rows: Rows, episode: Episode, first: int) -> int:
+    """Condition on an episode from step ``first`` on; returns the first step whose row is full, else their number."""
+    for l in range(first, episode.actions.size):
+        a, s = episode.actions[l], row_of(p.model, l, episode.states[l])
+        if p.learns and l + 1 < episode.states.size:
+            if not add_weight(rows, a, s, row_of(p.model, l + 1, episode.states[l + 1]), 1.0):
+                return l
+            p.moves[a, s] += 1.0
         p.visits[a, s] += 1.0
         p.reward_sums[a, s] += episode.rewards[l]
         if p.reward_squares.size > 0:
             p.reward_squares[a, s] += episode.rewards[l] ** 2
-        if p.learns and l + 1 < episode.states.size:
-            p.moves[a, s] += 1.0
-            successor = row_of(m, l + 1, episode.states[l + 1])
-            if not add_weight(rows, a, s, successor, 1.0):
-                rows = enlarge(rows, a, s)
-                add_weight(rows, a, s, successor, 1.0)
         derive(p, a, s)
-    return with_rows(p, rows)
+    return episode.actions.size
 
 
 @kernel(inline=True)

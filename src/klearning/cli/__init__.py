@@ -12,7 +12,7 @@ from klearning.cli.benchmark import benchmark
 from klearning.cli.compare import compare
 from klearning.cli.completion import VARIABLE, completion
 from klearning.cli.learn import learn
-from klearning.cli.lists import agents, worlds
+from klearning.cli.lists import agents, games, worlds
 from klearning.cli.report import report
 from klearning.cli.reproduce import reproduce
 from klearning.cli.run import run
@@ -48,7 +48,7 @@ def commands() -> None:
     """Bayesian reinforcement learning that explores on purpose."""
 
 
-for command in (run, compare, learn, agents, worlds, reproduce, report, sweep, store, benchmark, completion):
+for command in (run, compare, learn, agents, worlds, games, reproduce, report, sweep, store, benchmark, completion):
     commands.add_command(command)
 
 

@@ -9,7 +9,7 @@ import click
 from klearning.arrays import checks
 from klearning.cli.completing import CONTESTANT, WORLD, WORLD_OPTION, Name, as_json, prior_options
 from klearning.cli.display import progress, save_picture, show_json, show_paragraph, show_table
-from klearning.cli.doors import find_agent, find_world
+from klearning.cli.doors import find_maker
 from klearning.cli.options import build, build_prior, option_values, parse, prior_data
 from klearning.cli.stores import run_sweep
 from klearning.cli.teaching import Command
@@ -82,7 +82,7 @@ def compare(
     sentence. Agents of different classes share no chances, and are compared as two samples; variants of one class
     meet the same ones, and are compared seed by seed.
     """
-    maker = find_world(world)
+    maker = find_maker("world", world)
     contestants = [read_contestant(word) for word in agents]
     if len({contestant.word for contestant in contestants}) < max(2, len(contestants)):
         raise ValueError(f"agents={' '.join(agents)!r} are not two or more that differ: give each once")
@@ -123,7 +123,7 @@ def compare(
 def read_contestant(word: str) -> Contestant:
     """An agent from its name and the options after it: KLearning,bonus=sharp."""
     name, *options = word.split(",")
-    maker = find_agent(name)
+    maker = find_maker("agent", name)
     return Contestant(
         word, build(maker, "agent", options), {"name": maker.__name__, **option_values(maker, "agent", options)}
     )

@@ -1,7 +1,8 @@
 """What may stand in a place of the command line, for the shell to complete: names, and NAME=VALUE options."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import click
@@ -10,6 +11,8 @@ from click.shell_completion import CompletionItem
 from klearning.agents import AGENTS
 from klearning.beliefs.rewards import FAMILIES
 from klearning.cli.options import PRIOR_OPTIONS, option_names
+from klearning.games.matches import OPPONENTS
+from klearning.games.registry import GAMES, PLAYERS
 from klearning.storage.codec import WORLD as WORLDS_OWN
 from klearning.worlds import WORLDS
 
@@ -75,11 +78,25 @@ def typed(ctx: click.Context, place: str) -> str:
     return str(waiting.get(place) or ctx.params.get(place) or "")
 
 
-def options_of(kind: str, things: dict[str, Any], default: str) -> Callable[[click.Context], Iterable[str]]:
+class Entrant(Name):
+    """An agent; a player where the world that is named on the line is a game."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in contenders(ctx) if name.startswith(incomplete)]
+
+
+def contenders(ctx: click.Context) -> Mapping[str, Any]:
+    """Who may stand where an agent does."""
+    return PLAYERS if typed(ctx, "world") in GAMES else AGENTS
+
+
+def options_of(
+    kind: str, things: Callable[[click.Context], Mapping[str, Any]], default: str
+) -> Callable[[click.Context], Iterable[str]]:
     """The parameters of the world or agent that is named on the line, or of the default."""
 
     def names(ctx: click.Context) -> Iterable[str]:
-        thing = things.get(typed(ctx, kind) or default)
+        thing = things(ctx).get(typed(ctx, kind) or default)
         return option_names(thing) if thing is not None else ()
 
     return names
@@ -128,12 +145,15 @@ def control_names() -> Iterable[str]:
 
 
 AGENT, WORLD = Name(lambda: AGENTS), Name(lambda: WORLDS)
+PLACE = Name(lambda: [*WORLDS, *GAMES])
+ENTRANT = Entrant(lambda: AGENTS)
+OPPONENT = Name(lambda: [*OPPONENTS, *PLAYERS])
 LEARNING_AGENT = Name(lambda: [*AGENTS, *AGENTS.elsewhere])
 CONTESTANT = Contestant(lambda: AGENTS)
 EXPERIMENT, PROBLEM, ENVIRONMENT = Name(experiment_names), Name(problem_names), Name(environment_names)
 CONTROL = Name(control_names)
-AGENT_OPTION = Pair(options_of("agent", AGENTS, "KLearning"))
-WORLD_OPTION = Pair(options_of("world", WORLDS, "deep_sea"))
+AGENT_OPTION = Pair(options_of("agent", contenders, "KLearning"))
+WORLD_OPTION = Pair(options_of("world", lambda ctx: ChainMap(WORLDS, GAMES), "deep_sea"))
 ENVIRONMENT_OPTION = Pair(environment_options)
 PRIOR_OPTION = Pair(lambda ctx: PRIOR_OPTIONS)
 

@@ -15,32 +15,33 @@ import click
 
 from klearning.agents.registry import AGENTS, register_agent
 from klearning.arrays import checks
+from klearning.games.registry import register_game, register_player
+from klearning.registry import REGISTRIES
 from klearning.storage.codec import registered_name
-from klearning.worlds.registry import WORLDS, register_world
+from klearning.worlds.registry import register_world
+
+REGISTER: dict[str, Callable[[Any], Callable[..., Any]]] = {
+    "agent": register_agent,
+    "world": register_world,
+    "game": register_game,
+    "player": register_player,
+}
 
 
-def find_agent(word: str) -> Callable[..., Any]:
-    """The class behind an agent's name, or behind file.py:Name or module:Name, which is then registered."""
+def find_maker(kind: str, word: str) -> Callable[..., Any]:
+    """The class or function behind a name of this kind, or behind file.py:Name or module:Name, then registered."""
     if ":" in word:
-        return register_agent(find(word))
-    maker: Callable[..., Any] = AGENTS[registered_name("agent", {"name": word})]
+        return REGISTER[kind](find(word))
+    maker: Callable[..., Any] = REGISTRIES[kind][registered_name(kind, {"name": word})]
     return maker
 
 
 def find_learning_agent(word: str) -> Callable[..., Any]:
-    """The same of whatever learns in environments: agents of an extra, too, which is imported then."""
+    """An agent's class, of whatever learns in environments: agents of an extra, too, which is imported then."""
     if word in AGENTS.elsewhere:
         maker: Callable[..., Any] = getattr(AGENTS.elsewhere[word], word)
         return maker
-    return find_agent(word)
-
-
-def find_world(word: str) -> Callable[..., Any]:
-    """The function behind a world's name, or behind file.py:Name or module:Name, which is then registered."""
-    if ":" in word:
-        return register_world(find(word))
-    maker: Callable[..., Any] = WORLDS[registered_name("world", {"name": word})]
-    return maker
+    return find_maker("agent", word)
 
 
 def find(word: str) -> Any:
@@ -107,5 +108,5 @@ def import_option() -> click.Option:
         expose_value=False,
         callback=_import_all,
         metavar="FILE.py",
-        help="run a file (or module) that registers agents and worlds of your own; may be repeated",
+        help="run a file (or module) that registers agents, worlds, games or players of your own; may be repeated",
     )

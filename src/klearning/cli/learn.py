@@ -102,6 +102,10 @@ Callback = Callable[[Any], Any]
     "--csv", "csv_path", type=click.Path(path_type=Path, dir_okay=False), help="write a line per episode here"
 )  # fmt: skip
 @click.option("--tensorboard", type=click.Path(path_type=Path), help="write scalars for TensorBoard into this folder")
+@click.option(
+    "--film", type=click.Path(path_type=Path, dir_okay=False),
+    help="write a page here, a film of what networks think of the first two observed numbers",
+)  # fmt: skip
 @click.option("--evaluate-every", default=0, help="exact regret every so many episodes, where the model is known")
 @as_json
 @click.pass_context
@@ -128,6 +132,7 @@ def learn(
     resume: Path | None,
     csv_path: Path | None,
     tensorboard: Path | None,
+    film: Path | None,
     evaluate_every: int,
     seeds: str | None,
     bins: Sequence[str],
@@ -158,7 +163,7 @@ def learn(
         typed = build_prior(["stationary=yes", *prior_options])  # the last one counts
     check_copies(envs, evaluate_every)
     numbers = several_seeds(context, seeds) if seeds is not None else (seed,)
-    files = Files(save, resume, csv_path, tensorboard)
+    files = Files(save, resume, csv_path, tensorboard, film)
     files.check(len(numbers))
     learners: list[Any] = []
     with ExitStack() as stack:
@@ -208,6 +213,7 @@ class Files(NamedTuple):
     resume: Path | None
     csv: Path | None
     tensorboard: Path | None
+    film: Path | None
 
     @property
     def target(self) -> Path | None:
@@ -259,7 +265,7 @@ def play(
     from klearning.environments import learn as training
 
     steps = steps_of(learner)
-    rules = stops.of(learner)
+    rules, film = stops.of(learner), filmed(learner, files.film)
     if advance is not None and learner.episode:
         advance(learner.episode if extent.steps == inf else steps)
     left = Limit(extent.episodes - learner.episode, extent.steps - steps)
@@ -268,8 +274,9 @@ def play(
         with watchers(left, files, quiet, advance) as callbacks, saved(learner, files.target) as savers:
             if extent.leaves(learner.episode, steps):
                 training.learn(
-                    learner, env, episodes=more_episodes, steps=more_steps, callbacks=[*callbacks, *rules, *savers],
-                    evaluate_every=evaluate_every, action_masks=action_masks,
+                    learner, env, episodes=more_episodes, steps=more_steps,
+                    callbacks=[*callbacks, *film, *rules, *savers], evaluate_every=evaluate_every,
+                    action_masks=action_masks,
                 )  # fmt: skip
             else:
                 name, count = ("episodes", learner.episode) if left.episodes <= 0 else ("steps", steps)
@@ -438,6 +445,17 @@ def saved(learner: Any, path: Path | None) -> Iterator[list[Callback]]:
         with uninterrupted:
             if learner.episode > 0:
                 learner.save(path)
+
+
+def filmed(learner: Any, path: Path | None) -> list[Callback]:
+    """Whoever makes a film of it; ValueError, before anything is played, where there is nothing to be seen."""
+    if path is None:
+        return []
+    from klearning.report import PlaneFilm
+
+    film = PlaneFilm(path, title=type(learner.agent).__name__)
+    film.prepare(learner)
+    return [film]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""`klearning agents` and `klearning worlds`: what there is."""
+"""`klearning agents`, `klearning worlds` and `klearning games`: what there is."""
 
 import inspect
 from typing import Any
@@ -10,6 +10,7 @@ from klearning.cli.completing import as_json
 from klearning.cli.display import show_heading, show_json, show_paragraph
 from klearning.cli.options import option_names
 from klearning.cli.teaching import Command
+from klearning.games.registry import GAMES, PLAYERS
 from klearning.worlds import SOURCES, WORLDS
 
 
@@ -27,9 +28,24 @@ def worlds(as_json: bool) -> None:
     show_list("world", {name: (make, SOURCES[name]) for name, make in WORLDS.items()}, as_json)
 
 
-def show_list(kind: str, entries: dict[str, tuple[Any, str]], as_json: bool) -> None:
-    """A few lines each: name, what it is, its source, its parameters with their defaults."""
-    found: list[dict[str, Any]] = [
+@click.command(
+    cls=Command, short_help="List the games and players.", examples=["klearning games", "klearning games --json"]
+)
+@as_json
+def games(as_json: bool) -> None:
+    """List the games (for -w NAME=VALUE) and the players, who may be agent (-a NAME=VALUE) or opponent."""
+    things = {"game": {name: (make, "") for name, make in GAMES.items()}}
+    things["player"] = {name: (cls, cls.paper) for name, cls in PLAYERS.items()}
+    if as_json:
+        show_json([entry for kind, entries in things.items() for entry in list_entries(kind, entries)])
+        return
+    for kind, entries in things.items():
+        show_list(kind, entries, as_json)
+
+
+def list_entries(kind: str, entries: dict[str, tuple[Any, str]]) -> list[dict[str, Any]]:
+    """Name, what it is, its source, its parameters with their defaults."""
+    return [
         {
             kind: name,
             "what": (inspect.getdoc(thing) or "").split("\n")[0].replace("``", ""),
@@ -40,10 +56,15 @@ def show_list(kind: str, entries: dict[str, tuple[Any, str]], as_json: bool) -> 
         }
         for name, (thing, source) in entries.items()
     ]
+
+
+def show_list(kind: str, entries: dict[str, tuple[Any, str]], as_json: bool) -> None:
+    """A few lines each."""
+    listed = list_entries(kind, entries)
     if as_json:
-        show_json(found)
+        show_json(listed)
         return
-    for entry in found:
+    for entry in listed:
         parameters = ", ".join(f"{name}={default}" for name, default in entry["parameters"].items())
         show_heading(entry[kind])
         for line in (entry["what"], entry["source"], parameters and f"parameters: {parameters}"):

@@ -43,14 +43,21 @@ def build_prior(options: Sequence[str], world: MDP | None = None) -> Prior:
 
 def prior_data(options: Sequence[str]) -> dict[str, Any]:
     """The same as data."""
+    return codec.prior_data(prior_table(options))
+
+
+def prior_table(options: Sequence[str]) -> dict[str, Any]:
+    """What was typed, as tables of data: rewards, and of the rest what is there."""
     given = dict(split_option("prior", option, PRIOR_OPTIONS) for option in options)
-    stationary = checks.choice("prior option stationary", given.pop("stationary", "no"), ["yes", "no"]) == "yes"
-    data: dict[str, Any] = {"span": given.pop("span", None), "stationary": stationary}
-    data["transitions"] = {name: given.pop(name) for name in TRANSITION_OPTIONS if name in given}
-    if "transitions" in data["transitions"]:
-        data["transitions"]["kind"] = "known"
-    data["reward"] = {"kind": given.pop("reward", "gaussian"), **given}
-    return codec.prior_data(data)
+    data: dict[str, Any] = {}
+    if "stationary" in given:
+        answer = checks.choice("prior option stationary", given.pop("stationary"), ["yes", "no"])
+        data["stationary"] = answer == "yes"
+    if "span" in given:
+        data["span"] = given.pop("span")
+    if rows := {name: given.pop(name) for name in TRANSITION_OPTIONS if name in given}:
+        data["transitions"] = {**rows, **({"kind": "known"} if "transitions" in rows else {})}
+    return {**data, "reward": {"kind": given.pop("reward", "gaussian"), **given}}
 
 
 def split_option(kind: str, option: str, names: Sequence[str]) -> tuple[str, Any]:

@@ -1,6 +1,6 @@
 """`klearning run`: an agent in a world of ours, with exact regret."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +8,31 @@ import click
 import numpy as np
 
 from klearning.arrays import checks
-from klearning.cli.completing import AGENT, WORLD, WORLD_OPTION, agent_options, as_json, prior_options
+from klearning.arrays.types import Floats
+from klearning.cli.completing import (
+    ENTRANT,
+    OPPONENT,
+    PLACE,
+    WORLD_OPTION,
+    agent_options,
+    as_json,
+    prior_options,
+)
 from klearning.cli.display import progress, save_picture, show_json, show_table
-from klearning.cli.doors import find_agent, find_world
-from klearning.cli.options import build, build_prior, parse
+from klearning.cli.doors import find_maker
+from klearning.cli.options import build, build_prior, option_values, parse, prior_table
 from klearning.cli.teaching import Command
+from klearning.experiments.match_data import Pairing, build_pairing, opponent_data
+from klearning.experiments.match_data import prior_data as match_prior
 from klearning.figures import learning
-from klearning.trials.run import Runs
+from klearning.games.matches import OPPONENTS, Matches, play
+from klearning.games.registry import GAMES
+from klearning.storage import codec
+from klearning.trials.run import MOST_LINES, Runs
 from klearning.trials.run import run as simulate
+from klearning.worlds.registry import WORLDS
+
+WORST = "best_response"  # the opponent where none is named
 
 EXAMPLES = (
     "klearning run",
@@ -23,21 +40,28 @@ EXAMPLES = (
     "klearning run river_swim KLearning -w horizon=40 -p mass=1 --seeds 0,1,2",
     "klearning run bandit KLearning -w means=0.1,0.5,0.9 -w noise=bernoulli -p reward=beta",
     "klearning run inventory PSRL --no-figure --json",
+    "klearning run deep_sea KLearning -w depth=20 --seeds 100000 --episodes 500 --device gpu",
+    "klearning run rock_paper_scissors KLearning --opponent best_response",
 )
 
 
 @click.command(cls=Command, short_help="Let an agent learn in a world of ours.", examples=EXAMPLES)
-@click.argument("world", default="deep_sea", type=WORLD)
-@click.argument("agent", default="KLearning", type=AGENT)
+@click.argument("world", default="deep_sea", type=PLACE)
+@click.argument("agent", default="KLearning", type=ENTRANT)
 @click.option(
     "-w", "--world-option", "world_options", multiple=True, type=WORLD_OPTION, metavar="NAME=VALUE",
     help="of the world, e.g. depth=20; `klearning worlds` lists them",
 )  # fmt: skip
 @agent_options
+@click.option(
+    "--opponent", type=OPPONENT, metavar="NAME",
+    help="in a game: " + ", ".join(OPPONENTS) + ", or a player, its options after commas; default: best_response",
+)  # fmt: skip
 @prior_options
 @click.option("-n", "--episodes", default=1000, show_default=True)
 @click.option("-s", "--seeds", default="5", show_default=True, help="how many, or which: 0,3,7")
 @click.option("--threads", type=int, help="default: all cores")
+@click.option("--device", default="cpu", show_default=True, help="cpu, or gpu for very many seeds at once")
 @click.option("--out", default="out/run.png", show_default=True, type=click.Path(path_type=Path), help="the picture")
 @click.option("--no-figure", is_flag=True, help="draw nothing")
 @as_json
@@ -46,10 +70,12 @@ def run(
     agent: str,
     world_options: Sequence[str],
     agent_options: Sequence[str],
+    opponent: str | None,
     prior_options: Sequence[str],
     episodes: int,
     seeds: str,
     threads: int | None,
+    device: str,
     out: Path,
     no_figure: bool,
     as_json: bool,
@@ -58,20 +84,92 @@ def run(
 
     Regret is exact: the value of every episode's policy below the optimum, not what the episode happened to collect.
     WORLD and AGENT may be your own: file.py:Name, or module:Name.
+
+    WORLD may be a game, with an opponent (`klearning games` lists games and players). Episodes are its rounds, and
+    regret is its value less the payoff of both mixtures.
     """
-    place = build(find_world(world), "world", world_options)
-    learner = build(find_agent(agent), "agent", agent_options)
-    prior = build_prior(prior_options, place)
     chosen = parse(seeds)
     count = len(chosen) if isinstance(chosen, list) else checks.whole("seeds", chosen)
+    if opponent is not None or (world in GAMES and world not in WORLDS):
+        pair = read_match(world, world_options, agent, agent_options, opponent or WORST, prior_options)
+        with progress("rounds", episodes * count) as advance:
+            matches = play(
+                pair.agent, pair.game, pair.opponent, episodes, chosen,
+                prior=pair.belief, threads=threads, progress=advance,
+            )  # fmt: skip
+        show_json(match_summary(matches)) if as_json else show_matches(matches)
+        if not no_figure:
+            save_picture(lambda: learning.draw(matches), out, err=as_json)
+        return
+    place = build(find_maker("world", world), "world", world_options)
+    learner = build(find_maker("agent", agent), "agent", agent_options)
+    prior = build_prior(prior_options, place)
     with progress("episodes", episodes * count) as advance:
-        runs = simulate(learner, place, prior=prior, episodes=episodes, seeds=chosen, threads=threads, progress=advance)
+        runs = simulate(
+            learner, place, prior=prior, episodes=episodes, seeds=chosen, threads=threads, progress=advance,
+            device=device,
+        )  # fmt: skip
     if as_json:
-        show_json(summary(runs))
-    else:
+        show_json(summary(runs) if isinstance(runs, Runs) else runs.data())
+    elif isinstance(runs, Runs) and (device == "cpu" or count <= MOST_LINES):
         show_runs(runs)
+    else:
+        print(runs.summary())
     if not no_figure:
         save_picture(lambda: learning.draw(runs), out, err=as_json)
+
+
+def read_match(
+    game: str,
+    game_options: Sequence[str],
+    agent: str,
+    agent_options: Sequence[str],
+    opponent: str,
+    prior_options: Sequence[str],
+) -> Pairing:
+    """What is played, from the words of a line."""
+    place = call_data("game", game, game_options)
+    ours = call_data("player", agent, agent_options)
+    word, *options = opponent.split(",")
+    theirs: Any = word
+    if word not in OPPONENTS or options:
+        theirs = call_data("player", word, options)
+    theirs = opponent_data(theirs, ours)
+    knows = match_prior(place, ours, theirs, prior_table(prior_options) if prior_options else None)
+    return build_pairing(place, ours, theirs, knows)
+
+
+def call_data(kind: str, word: str, options: Sequence[str]) -> dict[str, Any]:
+    """A game or player with NAME=VALUE options, as data."""
+    maker = find_maker(kind, word)
+    return codec.call_data(kind, {"name": maker.__name__, **option_values(maker, kind, options)})
+
+
+def match_summary(matches: Matches) -> dict[str, Any]:
+    return {
+        "agent": str(matches.agent),
+        "world": matches.game.name,
+        "opponent": str(matches.opponent),
+        "episodes": matches.values.shape[1],
+        "seeds": list(matches.seeds),
+        "optimal_value": matches.game.value,
+        "regret": matches.regret[:, -1].tolist(),
+        "last_value": matches.values[:, -1].tolist(),
+        "seconds": matches.seconds,
+    }
+
+
+def show_matches(matches: Matches) -> None:
+    """One line a seed and their mean."""
+    recent = max(1, matches.values.shape[1] // 10)
+    columns = {
+        "regret": matches.regret[:, -1],
+        f"value of the last {recent:,} rounds": matches.values[:, -recent:].mean(axis=1),
+    }
+    speed = matches.values.size / matches.seconds
+    title = f"{matches.agent} in {matches.game.name} against {matches.opponent}: {matches.values.shape[1]} rounds"
+    value = round(matches.game.value, 9)  # rounding is not shown
+    show_seeds(matches.seeds, columns, title, f"value of the game {value:.4g}; {speed:,.0f} rounds a second")
 
 
 def summary(runs: Runs) -> dict[str, Any]:
@@ -95,9 +193,15 @@ def show_runs(runs: Runs) -> None:
     if runs.world.goal is not None:
         columns = {"first hit": runs.first_hit, "solved": runs.solved, **columns}
     speed = runs.values.size / runs.seconds
+    title = f"{runs.agent} on {runs.world.name}: {runs.values.shape[1]} episodes"
+    show_seeds(runs.seeds, columns, title, f"optimal value {runs.optimal_value:.4g}; {speed:,.0f} episodes a second")
+
+
+def show_seeds(seeds: Sequence[int], columns: Mapping[str, Floats], title: str, caption: str) -> None:
+    """One line a seed, and the mean."""
     show_table(
-        [{"seed": seed, **{name: float(x[i]) for name, x in columns.items()}} for i, seed in enumerate(runs.seeds)],
-        title=f"{runs.agent} on {runs.world.name}: {runs.values.shape[1]} episodes",
-        caption=f"optimal value {runs.optimal_value:.4g}; {speed:,.0f} episodes a second",
+        [{"seed": seed, **{name: float(x[i]) for name, x in columns.items()}} for i, seed in enumerate(seeds)],
+        title=title,
+        caption=caption,
         last={"seed": "mean", **{name: float(np.mean(x)) for name, x in columns.items()}},
     )

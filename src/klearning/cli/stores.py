@@ -15,7 +15,7 @@ from klearning.cli.display import progress, say, show_json
 from klearning.cli.teaching import Command, Group
 from klearning.experiments.columns import Row, differences, experiment
 from klearning.experiments.executors import EXECUTORS, Executor
-from klearning.experiments.spec import Spec, sweep_from_toml
+from klearning.experiments.spec import REGISTRIES_OF, Spec, sweep_from_toml
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import Tally
 from klearning.experiments.sweep import sweep as sweep_specs
@@ -89,11 +89,12 @@ def run_sweep(
     say(f"{result.done} runs done, {result.skipped} were there already, {len(result.failed)} failed", err=True)
     for outcome in result.failed:
         spec = outcome.spec
-        say(f"failed: {spec.agent['name']} in {spec.world}, seed {spec.seed}: {outcome.error}", err=True)
+        against = f" against {spec.opponent['name']}" if spec.opponent is not None else ""
+        say(f"failed: {spec.agent['name']} in {spec.world}{against}, seed {spec.seed}: {outcome.error}", err=True)
     return result
 
 
-CALLS = ("world", "agent")  # written as they are called
+CALLS = ("world", "agent", "opponent")  # written as they are called
 
 
 @click.group(cls=Group, examples=["klearning store ls", "klearning store verify"])
@@ -125,23 +126,28 @@ def store_ls(path: Path, as_json: bool) -> None:
     for members, own, unlike in zip(groups.values(), settings, differences(settings), strict=True):
         solved = sum(row["solved"] is not None for row in members)
         told = [f"{name}={value}" for name, value in unlike.items() if name.partition(".")[0] not in CALLS]
-        words = [*(call_label(kind, _call(kind, own)) for kind in CALLS), *told]
+        words = [*_calls(own), *told]
         say(f"{members[0]['name'][:12]}  {len(members):3} seeds  {solved:3} solved  {'  '.join(map(str, words))}")
     alike = [f"{name}={settings[0][name]}" for name in settings[0] if _is_alike(name, settings)] if rows else []
     say(f"{len(rows)} runs" + (f"; the same in all: {' '.join(alike)}" if alike else ""), err=True)
 
 
-def _call(kind: str, row: Row) -> Row:
+def _calls(row: Row) -> list[str]:
+    """World and agent as they are called; of a match the opponent, too."""
+    registries = REGISTRIES_OF["world" if row.get("opponent") is None else "game"]
+    calls = {field: call_label(registry, _call(field, row)) for field, registry in registries.items()}
+    return [f"against {call}" if field == "opponent" else call for field, call in calls.items()]
+
+
+def _call(field: str, row: Row) -> Row:
     """A world or agent with its parameters, of a row."""
-    inner = {name.removeprefix(f"{kind}."): value for name, value in row.items() if name.startswith(f"{kind}.")}
-    return {"name": row[kind], **inner}
+    inner = {name.removeprefix(f"{field}."): value for name, value in row.items() if name.startswith(f"{field}.")}
+    return {"name": row[field], **inner}
 
 
 def _is_alike(name: str, settings: list[Row]) -> bool:
     value = settings[0][name]
-    return (
-        name not in ("world", "agent") and value not in (None, "", "[]") and all(s.get(name) == value for s in settings)
-    )
+    return name not in CALLS and value not in (None, "", "[]") and all(s.get(name) == value for s in settings)
 
 
 @store.command("show", cls=Command, examples=["klearning store show 0123abcd", "klearning store show 0123abcd --json"])

@@ -10,6 +10,8 @@ import numpy as np
 from klearning.arrays import checks
 from klearning.arrays.trees import take_apart
 from klearning.arrays.types import Floats
+from klearning.games.match import opponent_name
+from klearning.games.matches import Matches
 from klearning.models.mdp import MDP
 from klearning.trials.run import Runs
 
@@ -19,7 +21,7 @@ class Metric(NamedTuple):
 
     words: str  # what it is
     verb: str  # what the better agent does
-    of: Callable[[Runs], Floats]
+    of: Callable[[Any], Floats]  # of Runs, or of Matches
     lower: bool = True  # is better
     censored: bool = False  # nan: it took longer than was watched
     share: str = ""  # what it is where worlds of their own scale are put together
@@ -96,6 +98,8 @@ def _by_world(name: str, value: Any) -> dict[str, Any]:
         return {_text("world", world): own for world, own in value.items()}
     if isinstance(value, Runs):
         return {value.world.name: value}
+    if isinstance(value, Matches):
+        return {f"{value.game.name} against {opponent_name(value.opponent)}": value}
     return {_common_name(value): value}
 
 
@@ -127,6 +131,12 @@ def _numbers(field: str, value: Any, metric: Metric, several: bool) -> _Part:
     for runs in value if isinstance(value, Sequence) else [value]:
         if metric.censored and isinstance(runs, Runs) and runs.world.goal is None:
             raise ValueError(f"{field} has no goal, and is never solved: compare by metric='regret' or 'return'")
+    if isinstance(value, Matches):
+        if metric.censored or several:
+            raise ValueError(f"{field} is a game: compare by metric='regret' or 'return', one game at a time")
+        # streams are named by the seed, the game and both classes: variants of an agent meet the same chances
+        chances = value.game.name, opponent_name(value.opponent), value.seeds
+        return _Part(metric.of(value), f"seed:{type(value.agent).__name__}:{chances}", value.values.shape[1])
     if isinstance(value, Runs):
         numbers = _scaled(value, metric) if several else metric.of(value)
         # streams are named by the seed, the world and the class of the agent: its variants meet the same chances
@@ -146,7 +156,7 @@ def _numbers(field: str, value: Any, metric: Metric, several: bool) -> _Part:
     except (TypeError, ValueError):
         numbers = np.empty((0, 0))
     if numbers.ndim != 1 or not numbers.size:
-        raise ValueError(f"{field} is {_short(value)}: give Runs, a list of Runs, or one number per run")
+        raise ValueError(f"{field} is {_short(value)}: give Runs, a list of Runs, Matches, or one number per run")
     if np.isinf(numbers).any() or (np.isnan(numbers).any() and not metric.censored):
         raise ValueError(f"{field} has numbers that are not finite: a run without a result cannot be compared")
     return _Part(numbers)

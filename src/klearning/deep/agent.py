@@ -17,13 +17,17 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import Array
+from jax.flatten_util import ravel_pytree
 
 from klearning.arrays import checks
 from klearning.deep import replay
 from klearning.deep.features import features_name
+from klearning.deep.network import module_of
 from klearning.deep.replay import Steps
 
 Memory = TypeVar("Memory")
+
+DRAWN = 32  # batches at a time: what no network changes is computed for all of them at once
 
 
 @dataclass(frozen=True)
@@ -75,8 +79,16 @@ class DeepAgent(Generic[Memory]):
         """Values whose largest is the action in deployment."""
         raise NotImplementedError
 
-    def loss(self, params: Any, memory: Memory, steps: Steps) -> Array:
-        """Mean over a batch, to be lowered in ``params``."""
+    def visits(self, memory: Memory, x: Array) -> Array:
+        """How often each action was taken around x, as far as that is counted."""
+        return 0.0 * self.greedy(memory, x)
+
+    def beside(self, memory: Memory, steps: Steps) -> Array:
+        """What is added to the networks' values of what came after steps, and is of no network: (…, actions)."""
+        return jnp.where(steps.allowed > 0, 0.0, -jnp.inf)
+
+    def loss(self, params: Any, memory: Memory, steps: Steps, beside: Array) -> Array:
+        """Mean over a batch, to be lowered in ``params``; ``beside`` is that of these steps."""
         raise NotImplementedError
 
     def noticed(self, memory: Memory, block: Steps, weight: Array) -> Memory:
@@ -88,7 +100,7 @@ class DeepAgent(Generic[Memory]):
         return memory
 
     def acting(self, memory: Any) -> Any:
-        """What of the memory acting needs, and no more: every array costs a microsecond at every step."""
+        """What of the memory acting needs, and no more: it is copied at every episode."""
         return memory._replace(ring=None, optimiser=None, loss=None, largest=None)
 
     def describe(self, memory: Any, numbers: Any) -> dict[str, float]:
@@ -105,17 +117,21 @@ class DeepAgent(Generic[Memory]):
             raise ValueError(f"prior={prior!r}: networks have none; give {type(self).__name__} its own settings")
         return DeepLearner(self, observation_space, action_space, horizon, seed=seed)
 
-    def chances(self, memory: Memory, x: Array, allowed: Array) -> tuple[Array, Array]:
-        """log π(·|x) among what is allowed; and of this step what is summed over an episode: entropy, and Σ π c."""
+    def chances(self, memory: Memory, x: Array, allowed: Array) -> tuple[Array, Array, Array]:
+        """π(·|x) among what is allowed; and of this step what is summed over an episode: entropy, and Σ π c."""
+        numpy = module_of(x)
         scores, c = self.policy(memory, x)
-        log_pi = jax.nn.log_softmax(jnp.where(allowed > 0, scores, -jnp.inf))
-        pi = jnp.exp(log_pi)
-        return log_pi, jnp.stack([-jnp.sum(jnp.where(pi > 0.0, pi * log_pi, 0.0)), jnp.sum(pi * c)])
+        scores = numpy.where(allowed > 0, scores, -jnp.inf)
+        scores = scores - scores.max()
+        odds = numpy.exp(scores)
+        total = odds.sum()
+        pi = odds / total
+        return pi, numpy.log(total) - (pi * numpy.where(pi > 0.0, scores, 0.0)).sum(), (pi * c).sum()
 
     def act(self, memory: Memory, x: Array, allowed: Array, key: Array) -> tuple[Array, Array]:
         """An action of the policy, and its numbers."""
-        log_pi, numbers = self.chances(memory, x, allowed)
-        return jax.random.categorical(key, log_pi), numbers
+        pi, entropy, c = self.chances(memory, x, allowed)
+        return jax.random.categorical(key, jnp.log(pi)), jnp.stack([entropy, c])
 
     def insert(self, memory: Any, block: Steps, count: Array) -> Any:
         """The first ``count`` steps of a block are remembered."""
@@ -125,18 +141,30 @@ class DeepAgent(Generic[Memory]):
 
     def improve(self, memory: Any, steps: Array, key: Array) -> Any:
         """So many steps were seen: `updates` for each."""
+        updates = self.updates * steps
         adam = optax.adam(self.learning_rate)
+        flat, unflat = ravel_pytree(memory.params)  # one long vector moves in one go, and not layer by layer
 
-        def update(i: Array, moving: Any) -> Any:
-            params, target, optimiser, mean_loss = moving
-            batch = replay.sampled(memory.ring, memory.seen, jax.random.fold_in(key, i), self.batch)
-            loss, gradient = jax.value_and_grad(self.loss)(params, memory._replace(target=target), batch)
-            change, optimiser = adam.update(gradient, optimiser)
-            params = optax.apply_updates(params, change)
-            target = jax.tree.map(lambda old, new: old + self.polyak * (new - old), target, params)
-            return params, target, optimiser, mean_loss + 0.01 * (loss - mean_loss)
+        def some(i: Array, moving: Any) -> Any:
+            drawn = replay.sampled(memory.ring, memory.seen, jax.random.fold_in(key, i), (DRAWN, self.batch))
+            beside = self.beside(memory, drawn)
+
+            def update(j: Array, moving: Any) -> Any:
+                params, target, optimiser, mean_loss = moving
+                batch, aside = jax.tree.map(lambda part: part[j], (drawn, beside))
+                before = memory._replace(target=unflat(target))
+                loss, gradient = jax.value_and_grad(lambda p: self.loss(unflat(p), before, batch, aside))(params)
+                change, optimiser = adam.update(gradient, optimiser)
+                params = params + change
+                target = target + self.polyak * (params - target)
+                return params, target, optimiser, mean_loss + 0.01 * (loss - mean_loss)
+
+            return jax.lax.fori_loop(0, jnp.minimum(updates - i * DRAWN, DRAWN), update, moving)
 
         # the rest stays as it is while networks move: only they are carried
-        moving = memory.params, memory.target, memory.optimiser, memory.loss
-        params, target, optimiser, loss = jax.lax.fori_loop(0, self.updates * steps, update, moving)
-        return memory._replace(params=params, target=target, optimiser=optimiser, loss=loss)
+        moments, *empty = memory.optimiser
+        long = moments._replace(mu=ravel_pytree(moments.mu)[0], nu=ravel_pytree(moments.nu)[0])
+        moving = flat, ravel_pytree(memory.target)[0], (long, *empty), memory.loss
+        flat, target, (long, *empty), loss = jax.lax.fori_loop(0, -(-updates // DRAWN), some, moving)
+        moments = long._replace(mu=unflat(long.mu), nu=unflat(long.nu))
+        return memory._replace(params=unflat(flat), target=unflat(target), optimiser=(moments, *empty), loss=loss)

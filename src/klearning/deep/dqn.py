@@ -46,15 +46,16 @@ class DQN(DeepAgent[Memory]):
 
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
         Q = network.values(m.params, x)
-        epsilon = jnp.maximum(1.0 - (1.0 - self.epsilon) * m.seen / self.exploration, self.epsilon)
-        best = jax.nn.one_hot(jnp.argmax(Q), Q.shape[-1])
-        return jnp.log(epsilon / Q.shape[-1] + (1.0 - epsilon) * best), jnp.zeros_like(Q)
+        numpy, actions = network.module_of(x), Q.shape[-1]
+        epsilon = numpy.maximum(1.0 - (1.0 - self.epsilon) * m.seen / self.exploration, self.epsilon)
+        best = numpy.arange(actions) == Q.argmax()
+        return numpy.log(epsilon / actions + (1.0 - epsilon) * best), 0.0 * Q
 
     def greedy(self, m: Memory, x: Array) -> Array:
         return network.values(m.target, x)
 
-    def loss(self, params: Any, m: Memory, steps: Steps) -> Array:
-        V = jnp.max(jnp.where(steps.allowed > 0, network.values(m.target, steps.after), -jnp.inf), axis=-1)
+    def loss(self, params: Any, m: Memory, steps: Steps, beside: Array) -> Array:
+        V = jnp.max(network.values(m.target, steps.after) + beside, axis=-1)
         y = steps.reward / m.largest + self.discount * (1.0 - steps.terminal) * V
         Q = jnp.take_along_axis(network.values(params, steps.x), steps.action[:, None], axis=-1)[:, 0]
         return 0.5 * jnp.mean((Q - jax.lax.stop_gradient(y)) ** 2)

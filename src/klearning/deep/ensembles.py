@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax import Array
 
@@ -61,22 +62,22 @@ class BootstrappedDQN(DeepAgent[Memory]):
 
     def values(self, params: Any, prior: Any, x: Array) -> Array:
         """(members, …, actions)."""
-        each = jax.vmap(network.values, (0, None))
-        return each(params, x) + self.prior_scale * jax.lax.stop_gradient(each(prior, x))
+        each = network.values if isinstance(x, np.ndarray) else jax.vmap(network.values, (0, None))
+        return each(params, x) + self.prior_scale * each(prior, x)
 
     def start(self, m: Memory, key: Array) -> Memory:
         return m._replace(member=jax.random.randint(key, (), 0, self.members))
 
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
-        Q = self.values(m.params, m.prior, x)[m.member]
-        return SHARP * Q, jnp.zeros_like(Q)
+        params, prior = jax.tree.map(lambda part: part[m.member], (m.params, m.prior))
+        Q = network.values(params, x) + self.prior_scale * network.values(prior, x)
+        return SHARP * Q, 0.0 * Q
 
     def greedy(self, m: Memory, x: Array) -> Array:
-        return jnp.mean(self.values(m.target, m.prior, x), axis=0)
+        return self.values(m.target, m.prior, x).mean(axis=0)
 
-    def loss(self, params: Any, m: Memory, steps: Steps) -> Array:
-        after = self.values(m.target, m.prior, steps.after)
-        V = jnp.max(jnp.where(steps.allowed > 0, after, -jnp.inf), axis=-1)
+    def loss(self, params: Any, m: Memory, steps: Steps, beside: Array) -> Array:
+        V = jnp.max(self.values(m.target, m.prior, steps.after) + beside, axis=-1)
         y = steps.reward / m.largest + self.discount * (1.0 - steps.terminal) * V
         Q = jnp.take_along_axis(self.values(params, m.prior, steps.x), steps.action[None, :, None], axis=-1)[..., 0]
         return 0.5 * jnp.sum(jnp.mean((Q - jax.lax.stop_gradient(y)) ** 2, axis=-1))
@@ -94,9 +95,9 @@ class EnsembleKLearning(BootstrappedDQN):
     diagnostics: ClassVar[tuple[str, ...]] = ("temperature", "entropy", "c", "loss")
 
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
-        Q, tau = self.values(m.params, m.prior, x), jnp.exp(m.log_tau)
-        c = 0.5 * jnp.var(Q, axis=0)
-        return (jnp.mean(Q, axis=0) + c / tau) / tau, c
+        Q, tau = self.values(m.params, m.prior, x), network.module_of(x).exp(m.log_tau)
+        c = 0.5 * Q.var(axis=0)
+        return (Q.mean(axis=0) + c / tau) / tau, c
 
     def concluded(self, m: Memory, numbers: Array) -> Memory:
         tau = jnp.exp(m.log_tau)

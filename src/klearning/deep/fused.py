@@ -19,6 +19,7 @@ class Trace(NamedTuple):
     good: Array  # 1 where the environment called it a success
     numbers: Array  # entropy and c, summed over the steps
     temperature: Array  # 0 where there is none
+    loss: Array  # the mean of late
 
 
 def run(agent: DeepAgent[Any], env: PureEnvironment, episodes: int, seed: int | Array) -> tuple[Any, Trace]:
@@ -52,7 +53,7 @@ def run(agent: DeepAgent[Any], env: PureEnvironment, episodes: int, seed: int | 
         count = count.astype(jnp.int32)
         memory = agent.concluded(agent.improve(agent.insert(memory, block, count), count, for_updates), numbers)
         tau = jnp.exp(memory.log_tau) if hasattr(memory, "log_tau") else zero
-        return memory, Trace(total, count, good, numbers, tau)
+        return memory, Trace(total, count, good, numbers, tau, memory.loss)
 
     return jax.lax.scan(episode, memory, jax.random.split(for_episodes, episodes))
 

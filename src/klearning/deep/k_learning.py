@@ -1,12 +1,17 @@
 """Deep K-learning: K-values by one network, the bonus outside it.
 
-    K(s,a) = W_θ(s,a) + c(s,a)/τ,   c(s,a) = ½σ²/(n + σ²/sd²)  by counts n of tiles around s
+    K(s,a) = W_θ(s,a) + b(s,a),   b = c(s,a)/τ,   c(s,a) = ½σ²/(n + σ²/sd²)  by counts n of tiles around s
     act: a ∼ exp(K(s,a)/τ);   deploy: argmax W_θ
     W_θ(s,a) → r + γ τ log Σ_a' exp(K⁻(s',a')/τ),   K⁻ by the target network and the counts of now
     after an episode, with H = Σ entropy and C = Σ c over its steps:  log τ ← log τ − η (τH − C/τ)/(τH + C/τ)
 
 The last line is −η·tanh(log τ − log √(C/H)), whose rest is at τ = √(C/H): where τH = C/τ, as in the exact solver.
 A heuristic, exact in its limits: nothing is proved for networks.
+
+`largest_bonus` k bounds b by k√(2c), so many standard deviations s = √(2c) of the belief. Both are bounds on
+τ log E exp(μ/τ) where the belief about a mean reward is sub-Gaussian of that variance and no further than ks from its
+mean; c/τ alone is without bound as τ falls, and so are the targets of a network. Where b is at the bound, it does not
+depend on τ, and its c is not in C: C/τ is −τ ∂b/∂τ.
 """
 
 from dataclasses import dataclass
@@ -17,6 +22,7 @@ import jax.numpy as jnp
 import optax
 from jax import Array
 
+from klearning.arrays import checks
 from klearning.deep import counts, network, replay
 from klearning.deep.agent import DeepAgent
 from klearning.deep.counts import Counts, Tiles
@@ -50,17 +56,22 @@ class DeepKLearning(DeepAgent[Memory]):
     tilings: int = 16
     bins: int = 10  # per bounded feature
     places: int = 2**14  # per tiling
+    largest_bonus: float | None = None  # in standard deviations of the belief about a mean reward
 
     diagnostics: ClassVar[tuple[str, ...]] = ("temperature", "entropy", "c", "loss")
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.largest_bonus is not None:
+            object.__setattr__(
+                self, "largest_bonus", checks.number("largest_bonus", self.largest_bonus, 0.0, above=True)
+            )
         if self.places & (self.places - 1):
             raise ValueError(f"places={self.places} is no power of two: give {1 << self.places.bit_length()}")
 
     def begin(self, key: Array, like: Array, points: int, actions: int) -> Memory:
         for_network, for_tiles = jax.random.split(key)
-        whole = jnp.issubdtype(like.dtype, jnp.integer)
+        whole = network.whole(like)
         params = network.initial(for_network, (points, *self.hidden, actions))
         tiles = counts.new_tiles(for_tiles, 0 if whole else like.shape[-1], self.tilings, self.bins / 12**0.5)
         known = counts.new_counts(points if whole else self.tilings * self.places, actions, self.sd)
@@ -75,11 +86,22 @@ class DeepKLearning(DeepAgent[Memory]):
 
     def c(self, m: Memory, x: Array) -> Array:
         """c(x, ·), the mean over tilings."""
-        return jnp.mean(m.counts.c[counts.places(m.tiles, m.counts, x)], axis=-2)
+        return counts.mean_at(m.counts.c, counts.places(m.tiles, m.counts, x))
+
+    def visits(self, m: Memory, x: Array) -> Array:
+        return counts.mean_at(m.counts.visits, counts.places(m.tiles, m.counts, x))
+
+    def bonus(self, c: Array, tau: Array) -> tuple[Array, Array]:
+        """b, and c where b changes with τ, else 0."""
+        if self.largest_bonus is None:
+            return c / tau, c
+        most = self.largest_bonus * (2.0 * c) ** 0.5
+        return network.module_of(c).minimum(c / tau, most), c * (c < most * tau)
 
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
-        tau, c = jnp.exp(m.log_tau), self.c(m, x)
-        return (network.values(m.params, x) + c / tau) / tau, c
+        tau = network.module_of(x).exp(m.log_tau)
+        b, c = self.bonus(self.c(m, x), tau)
+        return (network.values(m.params, x) + b) / tau, c
 
     def describe(self, memory: Any, numbers: Any) -> dict[str, float]:
         H, C = (0.0, 0.0) if numbers is None else numbers.tolist()
@@ -93,10 +115,13 @@ class DeepKLearning(DeepAgent[Memory]):
     def greedy(self, m: Memory, x: Array) -> Array:
         return network.values(m.target, x)
 
-    def loss(self, params: Any, m: Memory, steps: Steps) -> Array:
+    def beside(self, m: Memory, steps: Steps) -> Array:
+        return super().beside(m, steps) + self.bonus(self.c(m, steps.after), jnp.exp(m.log_tau))[0]
+
+    def loss(self, params: Any, m: Memory, steps: Steps, beside: Array) -> Array:
         tau = jnp.exp(m.log_tau)
-        K = network.values(m.target, steps.after) + self.c(m, steps.after) / tau
-        V = tau * jax.nn.logsumexp(jnp.where(steps.allowed > 0, K / tau, -jnp.inf), axis=-1)
+        K = network.values(m.target, steps.after) + beside
+        V = tau * jax.nn.logsumexp(K / tau, axis=-1)
         y = steps.reward / m.largest + self.discount * (1.0 - steps.terminal) * V
         W = jnp.take_along_axis(network.values(params, steps.x), steps.action[:, None], axis=-1)[:, 0]
         return 0.5 * jnp.mean((W - jax.lax.stop_gradient(y)) ** 2)

@@ -3,11 +3,12 @@
 An episode is played by what was known at its beginning, and learnt from at its end, whole or not at all. So an
 interrupt loses no more than the episode under way, and episodes may run side by side. All that is drawn in episode n,
 the n-th to begin, is drawn from streams of that number: what comes does not depend on where learning was interrupted.
+
+Networks learn where JAX computes. They act in NumPy, on a copy that is made after each episode.
 """
 
 from copy import copy
 from functools import partial
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from klearning.arrays.types import Flags, Floats
 from klearning.deep.agent import DeepAgent
 from klearning.deep.features import Features, features_name
 from klearning.deep.replay import Steps
+from klearning.environments.actor import misuse, read_reward
 from klearning.environments.masks import Masks
 from klearning.environments.numbering import Numbering
 from klearning.storage.files import memory_bytes
@@ -48,12 +50,6 @@ def begin(agent: DeepAgent[Any], key: Array, like: Array, points: int, actions: 
 
 
 @static
-def chances(agent: DeepAgent[Any], acting: Any, x: Array, allowed: Array) -> Array:
-    """In one array, because each takes a while to come back: log π, then what is summed over an episode."""
-    return jnp.concatenate(agent.chances(acting, x, allowed))
-
-
-@static
 def soft(agent: DeepAgent[Any], acting: Any, x: Array) -> Array:
     return jax.nn.softmax(jax.vmap(lambda row: agent.policy(acting, row)[0])(x))
 
@@ -61,6 +57,11 @@ def soft(agent: DeepAgent[Any], acting: Any, x: Array) -> Array:
 @static
 def greedy(agent: DeepAgent[Any], acting: Any, x: Array) -> Array:
     return jax.vmap(lambda row: agent.greedy(acting, row))(x)
+
+
+@static
+def visits(agent: DeepAgent[Any], memory: Any, x: Array) -> Array:
+    return jax.vmap(lambda row: agent.visits(memory, row))(x)
 
 
 @in_place
@@ -89,6 +90,7 @@ class DeepLearner:
         self._root = jax.random.key(whole_number(seed, "deep learner", number=0))
         self._predictions = np.random.default_rng(sequence(seed, "deep predictions", number=0))
         self.memory: Any = None  # a blank one is yet to be filled
+        self._copy: tuple[Any, Any] = None, None  # a memory, and what of it acts
         if not blank:
             self.memory = begin(agent, jax.random.fold_in(self._root, 0), *self.sizes)
         self.episode, self.steps = 0, 0  # that were learnt from
@@ -150,7 +152,7 @@ class DeepLearner:
     def act(self, observation: Any, action_mask: Any = None) -> Any:
         """The action for an observation, drawn from the policy that explores; one that the mask allows."""
         if self._waiting or self.over:
-            raise RuntimeError(self._misuse("act"))
+            raise RuntimeError(misuse("act", self, self._waiting))
         x, allowed = self.features(observation), self._read_mask(action_mask, observation)
         if self.step == 0:
             with uninterrupted:
@@ -159,11 +161,11 @@ class DeepLearner:
         elif not np.array_equal(x, self._x[self.step]):
             raise ValueError(f"observation={observation!r} is not the one that observe() was given last: pass that one")
         with uninterrupted:
-            about = np.asarray(chances(self.agent, self._acting, x, allowed), np.float64)
-            a = draw(np.exp(about[:-NUMBERS]), self._uniforms.random())
+            pi, *numbers = self._chances(self._acting, x, allowed)
+            a = draw(pi, self._uniforms.random())
             self._masks.append(allowed)
             self._chosen.append(a)
-            self.sums = self.sums + about[-NUMBERS:]
+            self.sums = self.sums + np.array(numbers, np.float64)
             self._waiting = True
         return self.actions.point(a)
 
@@ -171,23 +173,27 @@ class DeepLearner:
         """The streams of an episode, and what it acts by to its end."""
         self.number = number
         self._key = jax.random.fold_in(self._root, 1 + number)
-        start = self.agent.start(self.memory, jax.random.fold_in(self._key, 0))
-        acting = self.agent.acting(start)._replace(target=None)
-        self._acting = jax.device_put(acting, nearest_device())
+        start = self.agent.start(self._known, jax.random.fold_in(self._key, 0))
+        self._acting = jax.tree.map(np.asarray, start)
         self._uniforms = np.random.default_rng(sequence(self.seed, "deep actions", number=number))
+
+    @property
+    def _known(self) -> Any:
+        """What acts by all that was learnt, in NumPy's arrays."""
+        if self._copy[0] is not self.memory:
+            self._copy = self.memory, jax.tree.map(np.array, self.agent.acting(self.memory))
+        return self._copy[1]
+
+    def _chances(self, acting: Any, x: NDArray[Any], allowed: NDArray[Any]) -> Any:
+        """π, and what is summed over an episode. Chances of nought are no mistake."""
+        with np.errstate(divide="ignore"):
+            return self.agent.chances(acting, x, allowed)
 
     def observe(self, reward: float, observation: Any, terminated: bool = False, truncated: bool = False) -> None:
         """What the last action led to."""
         if not self._waiting:
-            raise RuntimeError(self._misuse("observe"))
-        try:
-            r = float(reward)
-        except (TypeError, ValueError):
-            raise ValueError(f"reward={reward!r} of step {self.step} is not a number: give a float") from None
-        if not isfinite(r):
-            raise ValueError(
-                f"reward={reward!r} of step {self.step} is not finite: fix the simulator, or clip its rewards"
-            )
+            raise RuntimeError(misuse("observe", self, self._waiting))
+        r = read_reward(reward, self.step)
         if abs(r) > LARGEST:
             raise ValueError(
                 f"reward={reward!r} of step {self.step} is beyond {LARGEST:g}: give rewards in larger units"
@@ -203,7 +209,7 @@ class DeepLearner:
     def end_episode(self) -> None:
         """Learn from the episode, however it ended. Does nothing where none has begun."""
         if self._waiting:
-            raise RuntimeError(self._misuse("end_episode"))
+            raise RuntimeError(misuse("end_episode", self, self._waiting))
         if self.step > 0:
             with uninterrupted:  # learnt from once, or not at all
                 self._learn()
@@ -253,7 +259,7 @@ class DeepLearner:
         """
         with uninterrupted:
             aside = copy(self)
-            aside.memory, aside._acting = None, jax.tree.map(jnp.copy, self._acting)  # ours are written over
+            aside.memory = None
             self._new_episode()
             self._aside += 1
         return aside
@@ -276,13 +282,11 @@ class DeepLearner:
     def predict(self, observation: Any, step: int = 0, how: str = "greedy", action_mask: Any = None) -> Any:
         """The action in deployment: "greedy" without exploration, "soft" drawn from the policy that explores."""
         checks.choice("how", how, WAYS)
-        x, allowed = self.features(observation)[None], self._read_mask(action_mask, observation)
-        acting = self.agent.acting(self.memory)
+        x, allowed = self.features(observation), self._read_mask(action_mask, observation)
         if how == "greedy":
-            values = np.asarray(greedy(self.agent, acting, x))[0]
+            values = self.agent.greedy(self._known, x)
             return self.actions.point(int(np.where(allowed > 0, values, -np.inf).argmax()))
-        about = np.asarray(chances(self.agent, acting, x[0], allowed), np.float64)
-        return self.actions.point(draw(np.exp(about[:-NUMBERS]), self._predictions.random()))
+        return self.actions.point(draw(self._chances(self._known, x, allowed)[0], self._predictions.random()))
 
     def policies(self, observations: Any, how: str = "soft") -> Floats:
         """The probabilities of all actions, (horizon, observations, actions); the same at every step."""
@@ -294,6 +298,18 @@ class DeepLearner:
         else:
             table = np.eye(self.actions.count)[np.asarray(greedy(self.agent, acting, x)).argmax(axis=1)]
         return np.broadcast_to(table, (self.horizon, *table.shape))
+
+    def values(self, observations: Any) -> Floats:
+        """What each action is thought to be worth, (observations, actions), in the units of rewards."""
+        x = np.stack([self.features(point) for point in observations])
+        return np.asarray(greedy(self.agent, self.agent.acting(self.memory), x), np.float64) * float(
+            self.memory.largest
+        )
+
+    def visits(self, observations: Any) -> Floats:
+        """How often each action was taken around observations, (observations, actions); 0 where nothing is counted."""
+        x = np.stack([self.features(point) for point in observations])
+        return np.asarray(visits(self.agent, self.memory._replace(ring=None, optimiser=None), x), np.float64)
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file; `kl.load` goes on from there, bit for bit."""
@@ -307,27 +323,12 @@ class DeepLearner:
         allowed: Flags = self._mask_reader.read(mask, observation)
         return allowed.astype(np.float32)
 
-    def _misuse(self, called: str) -> str:
-        if self._waiting:
-            return f"{called}() before observe(): say first what the last action led to"
-        if self.over:
-            return f"{called}() after the episode's end at step {self.step}: call end_episode() first"
-        return f"{called}() before act(): ask for an action first"
-
     def __repr__(self) -> str:
         return f"DeepLearner({self.agent!r}, horizon={self.horizon}, episodes={self.episode}, steps={self.steps:,})"
 
 
 def draw(chances: Floats, u: float) -> int:
     """The action that a uniform falls on; never one of no chance."""
-    up_to = chances.cumsum()
+    up_to = chances.cumsum(dtype=np.float64)
     last = np.searchsorted(up_to, up_to[-1])  # rounding may take u to the very end
     return int(min(np.searchsorted(up_to, u * up_to[-1], side="right"), last))
-
-
-def nearest_device() -> Any:
-    """Where a step is acted in: on the CPU, because the way to a GPU and back is longer than what is computed there."""
-    try:
-        return jax.local_devices(backend="cpu")[0]
-    except RuntimeError:  # there is none where JAX_PLATFORMS names others alone
-        return jax.local_devices()[0]

@@ -1,9 +1,14 @@
-"""A multilayer perceptron as a plain pytree: one {"weight", "bias"} per layer, rectified except for the last."""
+"""A multilayer perceptron as a plain pytree: one {"weight", "bias"} per layer, rectified except for the last.
+
+Batches are computed by JAX. A single step that acts is computed by NumPy, on a copy of the parameters: it takes a few
+microseconds there, and each call of a compiled program takes dozens. The lines are the same for both.
+"""
 
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 Parameters = list[dict[str, Array]]
@@ -18,17 +23,34 @@ def initial(key: Array, sizes: tuple[int, ...]) -> Parameters:
     ]
 
 
+def module_of(x: Any) -> Any:
+    """NumPy where that is an array of NumPy's, else JAX's."""
+    return np if isinstance(x, np.ndarray) else jnp
+
+
+def whole(x: Any) -> bool:
+    """Whether these are whole numbers that stand for themselves, and not features."""
+    return bool(x.dtype.kind == "i")
+
+
 def values(params: Parameters, x: Array) -> Array:
-    """W(x, ·), (…, actions). Whole numbers stand for unit vectors of unit mean square: they choose rows of weights."""
+    """W(x, ·), (…, actions). Whole numbers stand for unit vectors of unit mean square: they choose rows of weights.
+
+    Parameters of several networks at once, along a first axis, have values along it; for a single x of NumPy's.
+    """
     first, *rest = params
-    inputs = first["weight"].shape[0]
-    h = first["weight"][x] * inputs**0.5 if jnp.issubdtype(x.dtype, jnp.integer) else x @ first["weight"]
+    inputs = first["weight"].shape[-2]
+    h = first["weight"][..., x, :] * inputs**0.5 if whole(x) else x @ first["weight"]
     h = h + first["bias"]
     for layer in rest:
-        h = jax.nn.relu(h) @ layer["weight"] + layer["bias"]
+        h = product(rectified(h), layer["weight"]) + layer["bias"]
     return h
 
 
-def moved(target: Any, params: Any, share: float) -> Any:
-    """Polyak's average: the target, a share of the way to the parameters."""
-    return jax.tree.map(lambda old, new: old + share * (new - old), target, params)
+def rectified(h: Any) -> Any:
+    return np.maximum(h, 0.0) if isinstance(h, np.ndarray) else jax.nn.relu(h)
+
+
+def product(h: Any, weight: Any) -> Any:
+    """h @ weight, or of each of several networks its own."""
+    return h @ weight if weight.ndim == 2 else (h[..., None, :] @ weight)[..., 0, :]

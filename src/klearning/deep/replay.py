@@ -35,8 +35,8 @@ def written(ring: Steps, block: Steps, first: Array, count: Array) -> Steps:
     return Steps(*(old.at[at].set(new, mode="drop") for old, new in zip(ring, block, strict=True)))
 
 
-def sampled(ring: Steps, seen: Array, key: Array, batch: int) -> Steps:
+def sampled(ring: Steps, seen: Array, key: Array, shape: tuple[int, ...]) -> Steps:
     """Steps drawn evenly, with replacement, from all that are still there."""
-    u = jax.random.uniform(key, (batch,))
+    u = jax.random.uniform(key, shape)
     at = (u * jnp.minimum(seen, ring.reward.shape[0])).astype(jnp.int32)
     return Steps(*(part[at] for part in ring))

@@ -1,6 +1,7 @@
 """Actor: whatever acts in an environment and learns from it, an episode at a time. `Learner` is the one with tables."""
 
 from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -72,6 +73,27 @@ class SideBySide(Actor, Protocol):
 
     def drop(self, aside: Any) -> None:
         """Forget an episode that was set aside."""
+
+
+def read_reward(reward: Any, step: int) -> float:
+    """A reward as a number; ValueError where it is none."""
+    try:
+        r = float(reward)
+    except (TypeError, ValueError):
+        several = "; for a vector of environments let kl.learn(agent, envs) play" if np.ndim(reward) else ""
+        raise ValueError(f"reward={reward!r} of step {step} is not a number: give a float{several}") from None
+    if not isfinite(r):
+        raise ValueError(f"reward={reward!r} of step {step} is not finite: fix the simulator, or clip its rewards")
+    return r
+
+
+def misuse(called: str, actor: Actor, waiting: bool) -> str:
+    """What to call instead of a method that is not due; ``waiting``: the last action's outcome has not been said."""
+    if waiting:
+        return f"{called}() before observe(): say first what the last action led to"
+    if actor.over:
+        return f"{called}() after the episode's end at step {actor.step}: call end_episode() first"
+    return f"{called}() before act(): ask for an action first"
 
 
 def tabulated(actor: Actor, mdp: MDP, observations: Sequence[Any] | None = None, how: str = "soft") -> Floats:

@@ -15,7 +15,6 @@ first layer of the plan, the one that looks furthest ahead (agents without a bel
 
 import warnings
 from copy import copy
-from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +28,7 @@ from klearning.arrays.trees import layer_and_state, widen
 from klearning.arrays.types import Flags, Floats
 from klearning.beliefs.belief import Prior
 from klearning.beliefs.posterior import Episode
+from klearning.environments.actor import misuse, read_reward
 from klearning.environments.horizons import effective_horizon
 from klearning.environments.insight import Insight
 from klearning.environments.knowledge import Knowledge
@@ -164,7 +164,7 @@ class Learner(Knowledge):
         it. Without one it is the mask that the observation had before, if it had one.
         """
         if self._waiting or self.over:
-            raise RuntimeError(self._misuse("act"))
+            raise RuntimeError(misuse("act", self, self._waiting))
         allowed = None if action_mask is None else self.masks.read(action_mask, observation)
         if self.step == 0:  # an episode begins, and is planned for, whole or not at all
             with uninterrupted:
@@ -222,15 +222,9 @@ class Learner(Knowledge):
     ) -> None:
         """What the last action led to. ``action`` is what was done, where that is not what `act` said."""
         if not self._waiting:
-            raise RuntimeError(self._misuse("observe"))
+            raise RuntimeError(misuse("observe", self, self._waiting))
         l = self.step
-        try:
-            r = float(reward)
-        except (TypeError, ValueError):
-            several = "; for a vector of environments let kl.learn(agent, envs) play" if np.ndim(reward) else ""
-            raise ValueError(f"reward={reward!r} of step {l} is not a number: give a float{several}") from None
-        if not isfinite(r):
-            raise ValueError(f"reward={reward!r} of step {l} is not finite: fix the simulator, or clip its rewards")
+        r = read_reward(reward, l)
         doubt = self._doubt(r)
         if doubt is not None and not self._warned:
             self._warned, self._doubt = True, no_doubt
@@ -250,7 +244,7 @@ class Learner(Knowledge):
     def end_episode(self) -> None:
         """Learn from the episode, however it ended. Does nothing where none has begun."""
         if self._waiting:
-            raise RuntimeError(self._misuse("end_episode"))
+            raise RuntimeError(misuse("end_episode", self, self._waiting))
         if self.step > 0:
             with uninterrupted:  # learnt from once, or not at all
                 self._learn()
@@ -349,13 +343,6 @@ class Learner(Knowledge):
             policy = layer_and_state(self.memory.policy, after)
             policy[..., before:] = policy[..., before - 1 : before]
         self._set_starts()
-
-    def _misuse(self, called: str) -> str:
-        if self._waiting:
-            return f"{called}() before observe(): say first what the last action led to"
-        if self.over:
-            return f"{called}() after the episode's end at step {self.step}: call end_episode() first"
-        return f"{called}() before act(): ask for an action first"
 
     @property
     def under_way(self) -> bool:

@@ -57,6 +57,8 @@ class Batch:
     def __post_init__(self) -> None:
         checks.whole("seeds", self.seeds)
         checks.choice("told", self.told, TOLD)
+        if self.spec.kind != "world":
+            raise ValueError(f"spec of a batch is of a {self.spec.kind}: give one of a world, or sweep its specs")
         if self.told != "nothing" and set(self.spec.prior["transitions"]) != {"kind", "mass"}:
             raise ValueError(f"told={self.told!r}, but the spec's prior tells of transitions already: tell it once")
         if not self.points or self.points[-1] != self.spec.episodes or self.points[0] < 1:
@@ -68,7 +70,8 @@ class Batch:
 
     @property
     def canonical(self) -> str:
-        return json.dumps({**asdict(self), "version": VERSION}, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        data = {**asdict(self), "spec": self.spec.data(), "version": VERSION}
+        return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @property
     def name(self) -> str:

@@ -1,6 +1,6 @@
 """A run as one row of a table: every setting a column of its own, then how it went; and what tells runs apart.
 
-    name, protocol, world, world.depth, …, agent, agent.bonus, …, prior.reward, prior.reward.sd, …,
+    name, protocol, world, world.depth, …, agent, agent.bonus, …, opponent, …, prior.reward, prior.reward.sd, …,
     prior.transitions, prior.transitions.mass, prior.span, prior.stationary, episodes, stop, evaluate_every, snapshots,
     seed, ran, first_hit, solved, regret
 
@@ -19,7 +19,7 @@ Row = dict[str, Any]
 RESULTS = ("ran", "first_hit", "solved", "regret")
 FIRST, LAST = ("name", "protocol"), ("episodes", "stop", "evaluate_every", "snapshots", "seed", *RESULTS)
 NO_SETTINGS = ("name", "seed", *RESULTS)  # by these runs of one experiment differ
-KINDS = ("world", "agent", "prior")
+KINDS = ("world", "agent", "opponent", "prior")
 LONGEST = 200  # characters of a list that is written out
 
 
@@ -30,6 +30,7 @@ def settings(spec: Spec) -> Row:
         "protocol": spec.protocol,
         **_flat("world", spec.world),
         **_flat("agent", spec.agent),
+        **(_flat("opponent", spec.opponent) if spec.opponent is not None else {}),
         **_flat("prior", prior),
         "episodes": spec.episodes,
         "stop": spec.stop,

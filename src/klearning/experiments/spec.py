@@ -5,6 +5,9 @@
      "episodes": 1000, "seed": 0, "protocol": "text", "stop": "never", "evaluate_every": 1, "snapshots": [],
      "version": 1}
 
+A spec with an "opponent" is of a match: its "world" is a game, its "agent" a player of `klearning.games`, and its
+episodes are rounds.
+
 Every parameter is written out, defaults included: when a default changes, so does the name.
 """
 
@@ -21,19 +24,29 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.beliefs.belief import Belief, Prior
+from klearning.beliefs.rewards import Gaussian
+from klearning.experiments import match_data
+from klearning.experiments.match_data import Pairing
+from klearning.games.player import Player
+from klearning.games.registry import GAMES
 from klearning.models.mdp import MDP
 from klearning.storage import codec
 from klearning.storage.codec import TRANSITIONS
 from klearning.storage.files import json_from
 from klearning.trials.agent import Agent
+from klearning.worlds.registry import WORLDS
 
 VERSION = 1
 STOPS = ("never", "solved")
+REGISTRIES_OF = {
+    "world": {"world": "world", "agent": "agent"},
+    "game": {"world": "game", "agent": "player", "opponent": "player"},
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Spec:
-    """One run: one world, one agent, one prior, one seed."""
+    """One run: one world, one agent, one prior, one seed; with an opponent, one match in a game."""
 
     world: dict[str, Any]
     agent: dict[str, Any]
@@ -45,10 +58,25 @@ class Spec:
     evaluate_every: int = 1
     snapshots: tuple[int, ...] = ()  # after how many episodes to keep the agent's values, policy and visits
     version: int = VERSION
+    opponent: dict[str, Any] | None = None
+
+    @property
+    def kind(self) -> str:
+        """What it is of: "world" or "game"."""
+        return "world" if self.opponent is None else "game"
+
+    @property
+    def registries(self) -> dict[str, str]:
+        """Which registry names are of, by the field that names them."""
+        return REGISTRIES_OF[self.kind]
+
+    def data(self) -> dict[str, Any]:
+        """All of it; without an opponent where there is none, so that names of before stay."""
+        return {key: value for key, value in asdict(self).items() if key != "opponent" or value is not None}
 
     @property
     def canonical(self) -> str:
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return json.dumps(self.data(), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @property
     def name(self) -> str:
@@ -57,9 +85,10 @@ class Spec:
 
 def make_spec(
     world: Mapping[str, Any],
-    agent: Mapping[str, Any] | Agent,
-    prior: Mapping[str, Any] | Prior | None = None,
+    agent: Mapping[str, Any] | Agent | Player,
+    prior: Mapping[str, Any] | Prior | Gaussian | None = None,
     *,
+    opponent: Mapping[str, Any] | Player | str | None = None,
     episodes: int,
     seed: int = 0,
     protocol: str = "",
@@ -71,11 +100,12 @@ def make_spec(
 
     ``world`` is {"name": …, parameter: value}; ``agent`` too, or an agent; ``prior`` is a `Prior`, or data of that form
     (see `storage.codec`), in which a support or known transitions may be "world": the world's own.
+
+    With an ``opponent``, a player of `klearning.games`, its data or a word of `games.play`, the world is a game, the
+    agent is a player too, and episodes are rounds.
     """
     spec = Spec(
-        world=codec.world_data(world),
-        agent=codec.agent_data(agent),
-        prior=codec.prior_data(prior if prior is not None else Prior()),
+        **_parties(world, agent, opponent, prior),
         episodes=checks.whole("episodes", episodes),
         seed=checks.whole("seed", seed, 0),
         protocol=_text("protocol", protocol),
@@ -87,8 +117,33 @@ def make_spec(
     return spec
 
 
+def _parties(world: Any, agent: Any, opponent: Any, prior: Any) -> dict[str, Any]:
+    """Who meets what, and what is believed of it, as data."""
+    name = world.get("name") if isinstance(world, Mapping) else None
+    if opponent is None:
+        if name in GAMES and name not in WORLDS:
+            raise ValueError(f'world={name!r} is a game: give an opponent, such as "best_response"')
+        knows = codec.prior_data(prior if prior is not None else Prior())
+        return {"world": codec.world_data(world), "agent": codec.agent_data(agent), "prior": knows}
+    if name in WORLDS and name not in GAMES:
+        raise ValueError(f"world={name!r} is no game: leave the opponent out, or give one of {', '.join(GAMES)}")
+    game, player = codec.call_data("game", world), match_data.player_data(agent)
+    other = match_data.opponent_data(opponent, player)
+    return {
+        "world": game,
+        "agent": player,
+        "opponent": other,
+        "prior": match_data.prior_data(game, player, other, prior),
+    }
+
+
 def _try_out(spec: Spec) -> None:
     """Build all of it, so that what does not fit is an error now and not in the run."""
+    if spec.kind == "game":
+        if spec.stop != "never" or spec.evaluate_every != 1:
+            raise ValueError("stop and evaluate_every mean nothing in a game: it has no goal, and values are exact")
+        build_match(spec)
+        return
     world = build_world(spec)
     build_agent(spec)
     prior = build_prior(spec, world)
@@ -136,6 +191,13 @@ def build_world(spec: Spec) -> MDP:
     return codec.build_world(spec.world, codec.build_prior(prior))
 
 
+def build_match(spec: Spec) -> Pairing:
+    """Both players, their game and what they believe; ValueError where the spec has no opponent."""
+    if spec.opponent is None:
+        raise ValueError(f"spec {spec.name[:12]} has no opponent: it is of a world, not of a game")
+    return match_data.build_pairing(spec.world, spec.agent, spec.opponent, spec.prior)
+
+
 def build_agent(spec: Spec) -> Agent:
     return codec.build_agent(spec.agent)
 
@@ -148,7 +210,7 @@ def spec_from_json(text: str) -> Spec:
     names = list(Spec.__dataclass_fields__)
     for key in data:
         checks.choice("spec field", key, names)
-    if missing := [name for name in names if name not in data]:
+    if missing := [name for name in names if name not in data and name != "opponent"]:
         raise ValueError(f"spec has no {missing[0]!r}: it is not one of ours, or not whole")
     spec = Spec(**{**data, "snapshots": tuple(data["snapshots"])})
     if spec.canonical != text.strip():
@@ -166,6 +228,8 @@ def sweep_from_toml(path: Path) -> list[Spec]:
     episodes = 1000
     seeds = 5                    # how many, or a list
     prior = {reward = {kind = "gaussian", sd = 1.0, noise = 0.05}, transitions = {mass = 0.3}}
+
+    With ``opponent = ["best_response", {name = "EXP3"}]`` the world is a game, and episodes are rounds.
     """
     try:
         data = tomllib.loads(path.read_text())
@@ -185,21 +249,28 @@ def sweep_from_toml(path: Path) -> list[Spec]:
 
 
 def _expand(table: Mapping[str, Any]) -> Iterator[Spec]:
-    known = ["world", "agent", "prior", "episodes", "seeds", "protocol", "stop", "evaluate_every", "snapshots"]
+    rest_of = ["prior", "episodes", "protocol", "stop", "evaluate_every", "snapshots"]
+    known = ["world", "agent", "opponent", "seeds", *rest_of]
     for key in table:
         checks.choice("sweep key", key, known)
     for key in ("world", "agent", "episodes"):
         if key not in table:
             raise ValueError(f"sweep has no {key!r}: every sweep needs world, agent and episodes")
-    rest = {key: value for key, value in table.items() if key not in ("world", "agent", "seeds")}
+    rest = {key: value for key, value in table.items() if key in rest_of}
     seeds = table.get("seeds", 5)
     numbers = seeds if isinstance(seeds, list) else range(checks.whole("seeds", seeds))
     if not numbers:
         raise ValueError("seeds=[] is empty: give how many, or which")
-    for world, agent, seed in itertools.product(
-        _grid("world", table["world"]), _grid("agent", table["agent"]), numbers
+    for world, agent, opponent, seed in itertools.product(
+        _grid("world", table["world"]), _grid("agent", table["agent"]), _opponents(table.get("opponent")), numbers
     ):
-        yield make_spec(world, agent, seed=seed, **rest)
+        yield make_spec(world, agent, opponent=opponent, seed=seed, **rest)
+
+
+def _opponents(entry: Any) -> Iterator[Any]:
+    """Words, or tables as those of agents; None where there is none."""
+    for one in entry if isinstance(entry, list) else [entry]:
+        yield from [one] if one is None or isinstance(one, str) else _grid("opponent", one)
 
 
 def _grid(kind: str, entry: Any) -> Iterator[dict[str, Any]]:

@@ -20,6 +20,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,8 @@ from numpy.typing import NDArray
 from klearning.arrays.frames import data_frame
 from klearning.experiments.columns import Row, column_names, columns, order_of, row_of
 from klearning.experiments.index import Index
-from klearning.experiments.spec import Spec, build_agent, build_prior, build_world, spec_from_json
+from klearning.experiments.spec import Spec, build_agent, build_match, build_prior, build_world, spec_from_json
+from klearning.games.matches import Matches
 from klearning.storage.files import (
     arrays_from_bytes,
     arrays_to_bytes,
@@ -89,22 +91,45 @@ class Record:
         return row_of(self.spec, facts(self.arrays))
 
 
-def runs_of(records: Sequence[Record]) -> Runs:
-    """Runs that differ in their seed alone, put together."""
+def _common_spec(records: Sequence[Record], kind: str) -> Spec:
+    """What records of one kind share that differ in their seed alone; ValueError where they do not."""
     if not records:
         raise ValueError("specs=[] is empty: give the specs of some runs")
     spec = records[0].spec
+    if spec.kind != kind:
+        other = "matches" if spec.kind == "game" else "runs"
+        raise ValueError(f"run {spec.name[:12]} is of a {spec.kind}: read it by store.{other}")
     for record in records:
         if replace(record.spec, seed=0).canonical != replace(spec, seed=0).canonical:
             raise ValueError(
                 f"run {record.spec.name[:12]} differs from {spec.name[:12]} in more than its seed: give alike"
             )
+    return spec
+
+
+def _stacked(records: Sequence[Record], name: str) -> NDArray[Any]:
+    return np.stack([record.arrays[name] for record in records])
+
+
+def matches_of(records: Sequence[Record]) -> Matches:
+    """Matches that differ in their seed alone, put together, without the mixtures of their rounds."""
+    pairing = build_match(_common_spec(records, "game"))
+    values, payoffs = _stacked(records, "values"), _stacked(records, "returns")
+    *states, rows, columns = records[0].arrays["visits"].shape
+    none = (len(records), 0, *states)
+    return Matches(
+        pairing.agent, pairing.game, pairing.opponent, pairing.belief, tuple(record.spec.seed for record in records),
+        values, payoffs, np.zeros((*none, columns)), np.zeros((*none, rows)), np.nan,
+    )  # fmt: skip
+
+
+def runs_of(records: Sequence[Record]) -> Runs:
+    """Runs that differ in their seed alone, put together."""
+    spec = _common_spec(records, "world")
+    for record in records:
         if record.ran < spec.episodes or "visits" not in record.arrays:
             raise ValueError(f'run {record.spec.name[:12]} ended when solved: give runs with stop="never"')
-    agent, world = build_agent(spec), build_world(spec)
-
-    def stacked(name: str) -> NDArray[Any]:
-        return np.stack([record.arrays[name] for record in records])
+    agent, world, stacked = build_agent(spec), build_world(spec), partial(_stacked, records)
 
     return Runs(
         agent=agent,
@@ -316,6 +341,10 @@ class Store:
         ``seconds`` is nan, because the store keeps no clock.
         """
         return runs_of([self.get(spec) for spec in specs])
+
+    def matches(self, specs: Sequence[Spec]) -> Matches:
+        """The same of specs with an opponent, as `games.play` returns them."""
+        return matches_of([self.get(spec) for spec in specs])
 
     def _row(self, folder: Path) -> Row | None:
         """What is listed of a run; None if it is broken. Its arrays are unpacked only if its page has no facts."""

@@ -2,9 +2,8 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -90,7 +89,7 @@ def setting(run: RunSummary, *free: str, any_prior: bool = False) -> str:
 
     ``free`` are parameters of the world that vary; ``any_prior`` lets what agents know vary, too.
     """
-    data: dict[str, Any] = asdict(run.spec)
+    data = run.spec.data()
     for key in ("agent", "seed", "snapshots", *(["prior"] if any_prior else [])):
         del data[key]
     data["world"] = {key: value for key, value in data["world"].items() if key not in free}

@@ -10,7 +10,9 @@ from klearning.games.knowing import BestResponse, Equilibrium
 from klearning.games.markov import MarkovGame, MarkovSaddle, guarded_sea, random_markov_game
 from klearning.games.markov_program import MarkovSolution, solve_markov
 from klearning.games.matches import Matches, play
+from klearning.games.player import Player, Side
 from klearning.games.program import Solution, solve
+from klearning.games.registry import register_game, register_player
 from klearning.games.simplex import Saddle, saddle
 from klearning.games.thompson import Thompson
 from klearning.games.ucb import UCB
@@ -26,7 +28,9 @@ __all__ = [
     "MarkovSaddle",
     "MarkovSolution",
     "Matches",
+    "Player",
     "Saddle",
+    "Side",
     "Solution",
     "Thompson",
     "guarded_sea",
@@ -35,6 +39,8 @@ __all__ = [
     "play",
     "random_game",
     "random_markov_game",
+    "register_game",
+    "register_player",
     "rock_paper_scissors",
     "saddle",
     "solve",

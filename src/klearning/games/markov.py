@@ -17,10 +17,12 @@ from klearning.arrays import checks
 from klearning.arrays.cards import html_card
 from klearning.arrays.compiled import kernel
 from klearning.arrays.layers import offsets
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints, Layers
 from klearning.games.simplex import find_saddle, guarantees, new_tableau
 
 
+@marked(fixed=("layers", "initial"), finite=("means", "sds", "chances", "doubts"))
 class Outlook(NamedTuple):
     """A Markov game as it is, or as it is believed to be; states are numbered through all layers."""
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Prior
 from klearning.beliefs.rewards import Gaussian, RewardPrior, reward_posterior
@@ -27,17 +28,19 @@ from klearning.games.match import (
     Log,
     Reply,
     Rounds,
+    Sides,
     Streams,
     draw,
     opponent_name,
 )
-from klearning.games.player import Player
+from klearning.games.player import OWN, Player
 from klearning.games.simplex import find_saddle
 from klearning.trials.streams import streams
 
 REACH = 0.2  # of log τ, from episode to episode
 
 
+@marked(fixed=("kind", "setting", "prior", "learns"), counts=("visits", "alpha"), finite=("sums", "temperature"))
 class Chair(NamedTuple):
     """All that one side has, seen from its own chair: columns are its moves, payoffs are paid to it."""
 
@@ -185,8 +188,10 @@ class MarkovMatch(Rounds):
         assert isinstance(family, Gaussian)
         silent = opponent if isinstance(opponent, Player) else Equilibrium()  # a chair for a function
         self.reply = None if isinstance(opponent, Player) else opponent
-        self.us = new_chair(agent, self.truth, prior, family.mean)
-        self.them = new_chair(silent, mirrored(self.truth), prior, -family.mean)
+        self.sides = Sides(
+            new_chair(agent, self.truth, prior, family.mean),
+            new_chair(silent, mirrored(self.truth), prior, -family.mean),
+        )
         kept = count if keep else 0
         self.log = Log(np.zeros(count), np.zeros(count), np.zeros((kept, states, n)), np.zeros((kept, states, m)))
         names = game.name, type(agent).__name__, opponent_name(opponent)
@@ -194,15 +199,15 @@ class MarkovMatch(Rounds):
 
     def advance(self, count: int) -> None:
         """Play so many more episodes."""
-        first = self.played + 1
+        first, (us, them) = self.played + 1, self.sides
         if self.reply is None:
-            episodes(self.truth, self.us, self.them, self.noise, self.log, first, count, self.streams)
+            episodes(self.truth, us, them, self.noise, self.log, first, count, self.streams)
         else:
             for t in range(first, first + count):
-                ours, theirs = self.us.draft.policy, self.them.draft.policy
-                choose_policy(self.us, theirs, t, self.streams.our_draws)
+                ours, theirs = us.draft.policy, them.draft.policy
+                choose_policy(us, theirs, t, self.streams.our_draws)
                 theirs[:] = as_policy(self.reply(ours.copy(), t, self.streams.their_draws), theirs)
-                play_episode(self.truth, self.us, self.them, self.noise, self.log, t, self.streams)
+                play_episode(self.truth, us, them, self.noise, self.log, t, self.streams)
         self.played += count
 
 
@@ -214,8 +219,9 @@ def as_policy(answer: Any, like: Floats) -> Floats:
 def check_markov(agent: Player, opponent: Player | Reply, prior: Any, noise: float) -> Prior:
     """The prior of a Markov game; errors for what has no meaning in one."""
     for chair, player in (("agent", agent), ("opponent", opponent)):
-        if isinstance(player, EXP3):
-            raise ValueError(f"{chair}=EXP3() plays matrix games only: in a Markov game give another")
+        if isinstance(player, EXP3) or (isinstance(player, Player) and player.kind == OWN):
+            name = type(player).__name__
+            raise ValueError(f"{chair}={name}() plays matrix games only: in a Markov game give another")
     belief = prior if prior is not None else Prior(Gaussian(0.0, 1.0, noise), Dirichlet(1.0))
     if not isinstance(belief, Prior) or not isinstance(belief.reward, Gaussian):
         raise ValueError(f"prior={prior!r} is none of Markov games: give klearning.Prior(Gaussian(…), Dirichlet(mass))")

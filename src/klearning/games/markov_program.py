@@ -30,6 +30,7 @@ from klearning.arrays import checks
 from klearning.arrays.cards import html_card
 from klearning.arrays.compiled import announce_compilation, kernel
 from klearning.arrays.interrupts import uninterrupted
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Layers
 from klearning.games.markov import (
     Outlook,
@@ -57,6 +58,7 @@ COLDEST, HOTTEST = 1e-5, 1e4  # temperatures, relative to the largest mean or sd
 FINEST = 0.01  # of log τ
 
 
+@marked(finite=("policy", "w", "values"))
 class Draft(NamedTuple):
     """A plan as it is written, and room to work in."""
 

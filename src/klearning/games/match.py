@@ -4,29 +4,29 @@ Each round we choose a mixture, the opponent, who may look at it, chooses one, b
 both. Our payoff of the round is that of the two mixtures: no draw enters it.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from time import perf_counter
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
-from klearning.arrays.types import Floats
+from klearning.arrays.tree_checks import fill, restored
+from klearning.arrays.trees import leaves
+from klearning.arrays.types import Arrays, Floats
 from klearning.beliefs.rewards import Gaussian
 from klearning.games.exp3 import EXP3, exp3
 from klearning.games.game import Game
 from klearning.games.k_learning import TOLERANCE, KLearning
 from klearning.games.knowing import BestResponse, Equilibrium, best_response
-from klearning.games.player import Player, Side, learn, new_side
+from klearning.games.player import OWN, Player, Side, learn, new_side
 from klearning.games.program import solve_program
 from klearning.games.simplex import find_saddle
 from klearning.games.thompson import Thompson, drawn
 from klearning.games.ucb import UCB, optimistic
-from klearning.trials.streams import streams
-from klearning.trials.trial import CHUNK_SECONDS
+from klearning.trials.chunks import Chunked
+from klearning.trials.streams import set_states, states_of, streams
 
 Reply = Callable[[Floats, int, np.random.Generator], ArrayLike]  # our mixture, the round, a stream → a row or a mixture
 
@@ -113,27 +113,41 @@ def rounds(us: Side, them: Side, noise: float, log: Log, first: int, count: int,
         settle(us, them, noise, log, t, S)
 
 
-class Rounds(ABC):
-    """Rounds of one seed, played in chunks."""
+class Sides(NamedTuple):
+    """Who meets whom, with all that they know: two `Side`s, or two chairs of a Markov game."""
+
+    us: Any
+    them: Any
+
+
+class Rounds(Chunked):
+    """Rounds of one seed, which may be left after any and gone on with, to the same bytes."""
 
     log: Log
+    sides: Sides
+    streams: Streams
 
-    def __init__(self, count: int) -> None:
-        self.count, self.played = count, 0
+    def state(self) -> Arrays:
+        """All that is needed to go on: what both sides know, the log, the random streams."""
+        arrays = leaves(self.sides) | self._log_until(self.played) | {"streams": states_of(self.streams)}
+        return {name: x.copy() for name, x in arrays.items()}
 
-    @abstractmethod
-    def advance(self, count: int) -> None:
-        """Play so many more rounds."""
+    def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        """Take up the state of a match like this one; ValueError where it is another's, which leaves this one unfit."""
+        try:
+            sides = restored(self.sides, {name: x.copy() for name, x in arrays.items()})
+            played = len(arrays["log.values"])
+            fill(self._log_until(played), arrays)
+            for name, x in self._log_until(played).items():
+                if not np.isfinite(x).all():
+                    raise ValueError(f"{name} is not finite")
+            set_states(self.streams, arrays["streams"])
+        except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"this is not the state of such a match: {error}") from None
+        self.sides, self.played = sides, played
 
-    def chunks(self) -> Iterator[int]:
-        """Play to the end; after every chunk, of about a tenth of a second, the caller may look, or leave."""
-        size = 1
-        while self.played < self.count:
-            count, began = min(size, self.count - self.played), perf_counter()
-            self.advance(count)
-            if perf_counter() - began < CHUNK_SECONDS / 2:
-                size *= 2
-            yield count
+    def _log_until(self, t: int) -> Arrays:
+        return {f"log.{name}": x[:t] for name, x in self.log._asdict().items()}
 
 
 class Match(Rounds):
@@ -146,11 +160,9 @@ class Match(Rounds):
         A = game.payoffs
         m, n = A.shape
         mirrored = Gaussian(-prior.mean, prior.sd, prior.noise)
+        self.agent, self.opponent, self.noise = agent, opponent, game.noise
         silent = opponent if isinstance(opponent, Player) else Equilibrium()  # a chair for a function
-        self.reply = None if isinstance(opponent, Player) else opponent
-        self.us = new_side(agent, A, prior.numbers())
-        self.them = new_side(silent, -A.T, mirrored.numbers())
-        self.noise = game.noise
+        self.sides = Sides(new_side(agent, A, prior.numbers()), new_side(silent, -A.T, mirrored.numbers()))
         kept = count if keep else 0
         self.log = Log(np.zeros(count), np.zeros(count), np.zeros((kept, n)), np.zeros((kept, m)))
         names = game.name, type(agent).__name__, opponent_name(opponent)
@@ -158,27 +170,47 @@ class Match(Rounds):
 
     def advance(self, count: int) -> None:
         """Play so many more rounds."""
-        first = self.played + 1
-        if self.reply is None:
-            rounds(self.us, self.them, self.noise, self.log, first, count, self.streams)
+        first, (us, them), S = self.played + 1, self.sides, self.streams
+        if is_compiled(self.agent) and is_compiled(self.opponent):
+            rounds(us, them, self.noise, self.log, first, count, S)
         else:
             for t in range(first, first + count):
-                choose(self.us, self.them.mixture, t, self.streams.our_draws)
-                answer = self.reply(self.us.mixture.copy(), t, self.streams.their_draws)
-                self.them.mixture[:] = as_mixture(answer, self.them.mixture.size)
-                settle(self.us, self.them, self.noise, self.log, t, self.streams)
+                if is_compiled(self.agent):
+                    choose(us, them.mixture, t, S.our_draws)
+                else:
+                    answer = self.agent.mixture(us, None, t, S.our_draws)
+                    us.mixture[:] = as_mixture("agent", "column", answer, us.mixture.size)
+                self._reply(us, them, t)
+                settle(us, them, self.noise, self.log, t, S)
         self.played += count
+
+    def _reply(self, us: Side, them: Side, t: int) -> None:
+        """The opponent's mixture of round t, in which ours is there already."""
+        draws, ours = self.streams.their_draws, us.mixture.copy()
+        if is_compiled(self.opponent):
+            choose(them, ours, t, draws)
+            return
+        if isinstance(self.opponent, Player):
+            answer = self.opponent.mixture(them, ours, t, draws)
+        else:
+            answer = self.opponent(ours, t, draws)
+        them.mixture[:] = as_mixture("opponent", "row", answer, them.mixture.size)
+
+
+def is_compiled(player: Player | Reply) -> bool:
+    """Whether it is one of ours."""
+    return isinstance(player, Player) and player.kind != OWN
 
 
 def opponent_name(opponent: Player | Reply) -> str:
     return type(opponent).__name__ if isinstance(opponent, Player) else getattr(opponent, "__name__", "own")
 
 
-def as_mixture(answer: Any, rows: int) -> Floats:
-    """What an opponent of the reader's answers: the number of a row, or a mixture of rows."""
+def as_mixture(chair: str, move: str, answer: Any, size: int) -> Floats:
+    """What code of the reader's answers: the number of a move of this chair, or a mixture of all of them."""
     if np.ndim(answer) > 0:
-        return checks.distributions("opponent's mixture", answer, (rows,))
-    row = checks.whole("opponent's row", answer, 0)
-    if row >= rows:
-        raise ValueError(f"opponent's row={row} is none of {rows} rows: give a number from 0 to {rows - 1}")
-    return np.eye(rows)[row]
+        return checks.distributions(f"{chair}'s mixture", answer, (size,))
+    number = checks.whole(f"{chair}'s {move}", answer, 0)
+    if number >= size:
+        raise ValueError(f"{chair}'s {move}={number} is none of {size} {move}s: give a number from 0 to {size - 1}")
+    return np.eye(size)[number]

@@ -23,7 +23,7 @@ from klearning.games.game import Game
 from klearning.games.knowing import BestResponse, Equilibrium
 from klearning.games.markov import MarkovGame
 from klearning.games.markov_match import MarkovMatch, check_markov
-from klearning.games.match import Log, Match, Reply, Rounds, opponent_name
+from klearning.games.match import Log, Match, Reply, Rounds, is_compiled, opponent_name
 from klearning.games.player import Player
 from klearning.statistics import FEWEST, Interval, mean_interval
 from klearning.trials.regret import cumulative_regret
@@ -33,7 +33,9 @@ from klearning.trials.threads import on_threads
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-OPPONENTS = ("best_response", "equilibrium", "exp3", "self_play")
+OPPONENTS: dict[str, Player | None] = {  # by word; None: the agent itself, in the other chair
+    "best_response": BestResponse(), "equilibrium": Equilibrium(), "exp3": EXP3(), "self_play": None,
+}  # fmt: skip
 GRID = 25  # points, evenly apart in logarithms, to which a power is fitted
 
 
@@ -50,12 +52,22 @@ class Matches:
     payoffs: Floats  # what was paid, moves drawn and with noise
     policies: Floats  # (seeds, rounds, columns), our mixtures; (seeds, 0, columns) where they were not kept
     opponents: Floats  # (seeds, rounds, rows), the opponent's; in Markov games with an axis of states before the last
-    seconds: float
+    seconds: float  # nan where they were read from a store, which keeps no clock
+
+    @property
+    def episodes(self) -> int:
+        """The number of rounds."""
+        return int(self.values.shape[1])
 
     @property
     def regret(self) -> Floats:
         """Exact cumulative regret: the game's value, less the payoff of our mixture against the opponent's."""
         return cumulative_regret(self.game.value, self.values)
+
+    @property
+    def returns(self) -> Floats:
+        """What was paid, by the name that `Runs` have for it."""
+        return self.payoffs
 
     def powers(self, first: int | None = None) -> Floats:
         """Per seed the slope of log regret against log rounds, by least squares: 1 is linear, ½ a square root.
@@ -114,7 +126,8 @@ class Matches:
     def _title(self) -> str:
         seeds, rounds = self.values.shape
         sides = f"{self.agent!r} in {self.game.name} against {opponent_name(self.opponent)}"
-        return f"{sides}: {seeds} seeds × {rounds:,} rounds, {self.seconds:.3g} s"
+        length = f"{seeds} seeds × {rounds:,} rounds"
+        return f"{sides}: {length}" + (f", {self.seconds:.3g} s" if np.isfinite(self.seconds) else "")
 
     def _facts(self) -> dict[str, str]:
         rounds, recent = self.values.shape[1], max(1, self.values.shape[1] // 10)
@@ -164,15 +177,12 @@ def play(
     In a Markov game a round is an episode, a mixture one of every state, (states, moves), and the best response one to
     our whole policy. Its ``prior`` is a `klearning.Prior`, by default N(0, 1) and a Dirichlet of mass 1.
     """
-    _check_agent(agent)
-    if not isinstance(game, Game | MarkovGame):
-        raise ValueError(f"game={game!r} is no game: give games.Game(payoffs), or games.rock_paper_scissors()")
-    them = _opponent(opponent, agent)
+    them = as_opponent(opponent, agent)
+    belief, new_match = matchmaker(agent, game, them, prior)
     count, numbers = checks.whole("rounds", rounds), seed_list(seeds)
     workers = checks.whole("threads", threads) if threads is not None else None
-    belief, new_match = _matchmaker(agent, game, them, prior)
     announce_compilation()
-    if isinstance(them, Player):
+    if is_compiled(agent) and is_compiled(them):
         new_match(numbers[0], 1, False).advance(1)  # compiles, once, before the clock
     began = time.perf_counter()
 
@@ -195,10 +205,16 @@ def play(
     return Matches(agent, game, them, belief, numbers, values, payoffs, policies, opponents, seconds)
 
 
-def _matchmaker(
-    agent: Player, game: Game | MarkovGame, opponent: Player | Reply, prior: Any
+def matchmaker(
+    agent: Player, game: Game | MarkovGame, opponent: Player | Reply, prior: Any = None
 ) -> tuple[Gaussian | Prior, Callable[[int, int, bool], Rounds]]:
-    """The belief that sides begin with, and what makes a match of a seed."""
+    """The belief that sides begin with, and what makes a match of a seed, rounds, and whether to keep mixtures."""
+    check_agent(agent)
+    for chair, player in (("agent", agent), ("opponent", opponent)):
+        if isinstance(player, Player) and not is_compiled(player) and type(player).mixture is Player.mixture:
+            raise ValueError(f"{chair}={player!r} has no method 'mixture': it says what is played in a round")
+    if not isinstance(game, Game | MarkovGame):
+        raise ValueError(f"game={game!r} is no game: give games.Game(payoffs), or games.rock_paper_scissors()")
     if isinstance(game, MarkovGame):
         beliefs = check_markov(agent, opponent, prior, game.noise)
         return beliefs, partial(MarkovMatch, agent, game, opponent, beliefs)
@@ -208,23 +224,23 @@ def _matchmaker(
     return belief, partial(Match, agent, game, opponent, belief)
 
 
-def _check_agent(agent: Any) -> None:
+def check_agent(agent: Any) -> None:
+    """ValueError where this plays no games in our chair."""
     if isinstance(agent, BestResponse):
         raise ValueError("agent=BestResponse() sees the other's mixture: it plays the opponent's chair only")
     if isinstance(agent, type) and issubclass(agent, Player):
         raise ValueError(f"agent={agent.__name__} is a class: call it, games.{agent.__name__}()")
     if not isinstance(agent, Player):
         raise ValueError(
-            f"agent={agent!r} plays no matrix games: give games.KLearning(), UCB(), Thompson(), EXP3() or Equilibrium()"
+            f"agent={agent!r} plays no matrix games: give games.KLearning(), UCB(), Thompson(), EXP3() or "
+            "Equilibrium(), or a games.Player of your own"
         )
 
 
-def _opponent(opponent: Any, agent: Player) -> Player | Reply:
-    by_name: dict[str, Player] = {
-        "best_response": BestResponse(), "equilibrium": Equilibrium(), "exp3": EXP3(), "self_play": agent,
-    }  # fmt: skip
+def as_opponent(opponent: Any, agent: Player) -> Player | Reply:
+    """Who is meant by a word, a player or a function."""
     if isinstance(opponent, str):
-        return by_name[checks.choice("opponent", opponent, OPPONENTS)]
+        return OPPONENTS[checks.choice("opponent", opponent, OPPONENTS)] or agent
     if isinstance(opponent, type) and issubclass(opponent, Player):
         raise ValueError(f"opponent={opponent.__name__} is a class: call it, games.{opponent.__name__}()")
     if isinstance(opponent, Player) or callable(opponent):

@@ -13,6 +13,7 @@ import numpy as np
 
 from klearning.arrays.compiled import kernel
 from klearning.arrays.elementary import exp_negative
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.games.simplex import Tableau, new_tableau
 
@@ -23,6 +24,7 @@ ARMIJO = 1e-4  # a share of the fall that the slope promises
 SHORTEST = 1e-10  # share of a step
 
 
+@marked(scratch=True)
 class Workspace(NamedTuple):
     """Room to work in, for one size of game."""
 

@@ -4,18 +4,25 @@ Each sees the game from its own chair: rows are the other's moves, columns its o
 of one side can play the other, against anybody and against itself.
 """
 
-from abc import ABC
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from klearning.arrays.compiled import kernel
+from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.beliefs.rewards import RewardPrior, reward_posterior
 from klearning.games.newton import Workspace, new_workspace
 
 
+@marked(
+    fixed=("kind", "setting", "prior", "payoffs"),
+    counts=("visits",),
+    finite=("sums", "means", "sds", "gains", "w", "matrix", "other"),
+    chances=("mixture",),
+)
 class Side(NamedTuple):
     """All that one side has; arrays are written in place."""
 
@@ -35,17 +42,32 @@ class Side(NamedTuple):
     work: Workspace
 
 
-@dataclass(frozen=True)
-class Player(ABC):
-    """An agent of this room: frozen, with its settings; what it learns is in a `Side`."""
+OWN = -1  # the kind of a player whose mixture is a method, in Python
 
-    paper: ClassVar[str]
-    kind: ClassVar[int]
+
+@dataclass(frozen=True)
+class Player:
+    """An agent of this room: frozen, with its settings; what it learns is in a `Side`.
+
+    One of your own, for matrix games, is a frozen dataclass with a method `mixture`.
+    """
+
+    paper: ClassVar[str] = ""
+    kind: ClassVar[int] = OWN
 
     @property
     def setting(self) -> float:
         """The one number that its kernel reads."""
         return 0.0
+
+    def mixture(self, side: Side, other: Floats | None, t: int, draws: np.random.Generator) -> ArrayLike:
+        """What to play in round ``t``, from 1: a mixture of columns, or the number of one.
+
+        ``side`` has what was seen: ``means``, ``sds``, ``visits`` and ``sums``, (rows, columns). ``other`` is the
+        mixture of the other side in the opponent's chair, and None in ours. Keep nothing in the player itself: a run
+        that is resumed has the side and the stream ``draws``, and no more.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method 'mixture'")
 
 
 def new_side(player: Player, payoffs: Floats, prior: RewardPrior) -> Side:

@@ -6,12 +6,12 @@ import numpy as np
 
 from klearning.arrays.compiled import index, kernel
 from klearning.arrays.elementary import exp_negative, log1p_unit
+from klearning.arrays.lanes import LANES, choose, load, store
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
-from klearning.models.sweeps import FORBIDDEN, Model, at_start, first_column
+from klearning.models.sweeps import FORBIDDEN, ONE, Model, at_start, first_column
 
 HOPELESS = -0.5 * FORBIDDEN  # a difference of values that only what is not allowed makes
-LANES = 8  # states are folded this many at a time: layers begin at multiples of it
 BLOCK = 512  # states whose actions are gone through A²/2 times while they are in the cache
 
 
@@ -41,7 +41,7 @@ def soft_arrays(layers: Ints, actions: int) -> Soft:
     return Soft(at, V, H, C, D, share, K_a, H_a, C_a, D_a)
 
 
-@kernel
+@kernel(borrows=True)
 def without_padding(layers: Ints, at: Ints, padded: Floats, out: Floats) -> None:
     """The states of every layer of ``padded``, without the lanes between the layers."""
     for l in range(layers.size - 1):
@@ -65,7 +65,7 @@ class Even(NamedTuple):
     D: float
 
 
-@kernel(inline=True, reorder=True)
+@kernel(inline=True, reorder=True, borrows=True)
 def spread_all_evenly(model: Model, l: int, W: Soft) -> Even:
     if l + 2 >= model.layers.size or model.mass == 0.0:
         return Even(0.0, 0.0, 0.0, 0.0)
@@ -81,7 +81,7 @@ def spread_all_evenly(model: Model, l: int, W: Soft) -> Even:
     return Even(q * V, q * H, q * C, q * D)
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def backup(
     model: Model, c: Floats, tau: float, l: int, a: int, even: Even, W: Soft,
     K: Floats, H: Floats, C: Floats, D: Floats, at: int,
@@ -95,14 +95,19 @@ def backup(
     # from a row of the tables to a place in K, and to one in c
     here, bonus = index(at) - row, index(first_column(model, c, l)) - row
     below = index(W.at[l + 1] - model.table[l + 1])  # from a successor's number to its place
-    inside = index(l + 2 < model.layers.size)  # nothing follows the last layer
+    inside = l + 2 < model.layers.size  # nothing follows the last layer
+    rows, nowhere = index(inside), index(W.at[l + 1] if inside else 0)
     start, length, succ, weight = model.rows.start[a], model.rows.length[a], model.rows.succ, model.rows.weight
     m, scale, c_a = model.reward[a], model.scale[a], c[a]
     once, thrice = 1.0 / tau, 2.0 / (tau * tau * tau)
     for s in range(row, high):
-        V_next, H_next, C_next, D_next = even.V, even.H, even.C, even.D
         first = index(start[s])
-        for e in range(first, first + inside * index(length[s])):
+        end = first + rows * index(length[s])
+        some = first < end  # as in `expectation`
+        y, w = (index(succ[first]) + below if some else nowhere), (weight[first] if some else 0.0)
+        V_next, H_next = even.V + w * W.V[y], even.H + w * W.H[y]
+        C_next, D_next = even.C + w * W.C[y], even.D + w * W.D[y]
+        for e in range(first + ONE, end):
             y, w = index(succ[e]) + below, weight[e]
             V_next += w * W.V[y]
             H_next += w * W.H[y]
@@ -115,7 +120,7 @@ def backup(
         D[i] = c_s * thrice + q * D_next
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def fold(tau: float, W: Soft, l: int, a: int) -> None:
     """Add one more action to a soft maximum, and to everything averaged under its policy:
 
@@ -125,30 +130,29 @@ def fold(tau: float, W: Soft, l: int, a: int) -> None:
     where the slope of an action is K′ − K/τ and K′ = H − C/τ². What is not allowed has no share, not even the least
     that `exp_negative` gives: products with that are subnormal, and slow.
     """
-    V, H, C, D, share = W.V, W.H, W.C, W.D, W.share[a]
-    K_a, H_a, C_a, D_a = W.K_a, W.H_a, W.C_a, W.D_a
-    low, high = index(W.at[l]), index(W.at[l + 1])
+    low, high, share = index(W.at[l]), index(W.at[l + 1]), W.share[a]
     once = 1.0 / tau
-    for s in range(low, high):
+    for s in range(low, high, index(LANES)):
         i = s - low
-        d = K_a[i] - V[s]
+        V, H, C, D = load(W.V, s), load(W.H, s), load(W.C, s), load(W.D, s)
+        K_a, H_a, C_a, D_a = load(W.K_a, i), load(W.H_a, i), load(W.C_a, i), load(W.D_a, i)
+        d = K_a - V
         gap = abs(d) * once
-        e = exp_negative(-gap)
-        e = e if abs(d) < HOPELESS else 0.0
+        e = choose(abs(d) < HOPELESS, exp_negative(-gap), 0.0)
         major = 1.0 / (1.0 + e)
         minor = e * major
-        p = major if d > 0.0 else minor
+        p = choose(d > 0.0, major, minor)
         log_term = log1p_unit(e)
-        dH, dC = H_a[i] - H[s], C_a[i] - C[s]
+        dH, dC = H_a - H, C_a - C
         slope = dH - dC * once * once - d * once
-        V[s] = (K_a[i] if d > 0.0 else V[s]) + tau * log_term
-        H[s] += p * dH + log_term + gap * minor
-        C[s] += p * dC
-        D[s] += p * (D_a[i] - D[s]) + minor * major * slope * slope * once
-        share[s] = p
+        store(W.V, s, choose(d > 0.0, K_a, V) + tau * log_term)
+        store(W.H, s, H + (p * dH + log_term + gap * minor))
+        store(W.C, s, C + p * dC)
+        store(W.D, s, D + (p * (D_a - D) + minor * major * slope * slope * once))
+        store(share, s, p)
 
 
-@kernel
+@kernel(borrows=True)
 def soft_sweep(model: Model, c: Floats, tau: float, W: Soft) -> tuple[float, float, float, float]:
     """The optimistic Bellman equation at one τ > 0. Returns f, H̄, C̄ and f″ at the start:
 
@@ -166,7 +170,7 @@ def soft_sweep(model: Model, c: Floats, tau: float, W: Soft) -> tuple[float, flo
     return at_start(model, W.V), at_start(model, W.H), at_start(model, W.C), at_start(model, W.D)
 
 
-@kernel
+@kernel(borrows=True)
 def boltzmann(layers: Ints, W: Soft, policy: Floats) -> None:
     """π(a|s) ∝ exp(K(s,a)/τ) (e-policy) from the shares: π(a) = share(a) · Π_{b>a} (1 − share(b))."""
     policy[0] = 1.0

@@ -24,6 +24,7 @@ from klearning.arrays.rows import Rows
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 
+ONE = index(1)
 FORBIDDEN = -1e80  # what an action pays that is not allowed: no plan makes up for it, and its square is a float
 
 
@@ -62,25 +63,25 @@ def successor_range(layers: Ints, table: Ints) -> tuple[Ints, Ints]:
     return low, high
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def shared(model: Model) -> bool:
     """Whether all layers share one table."""
     return model.table[-1] == 0
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def row_of(model: Model, l: int, s: int) -> int:
     """Where the tables hold state s of layer l."""
     return s - model.layers[l] + model.table[l]
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def first_column(model: Model, x: Floats, l: int) -> int:
     """Where layer l begins in an array with a column for every state, or for every row of the tables."""
     return model.layers[l] if x.shape[1] == model.layers[-1] else model.table[l]
 
 
-@kernel(inline=True, reorder=True)
+@kernel(inline=True, reorder=True, borrows=True)
 def spread_evenly(model: Model, l: int, V: Floats) -> float:
     """mass · mean of V over layer l+1; zero behind the last layer."""
     if l + 2 >= model.layers.size or model.mass == 0.0:
@@ -92,24 +93,30 @@ def spread_evenly(model: Model, l: int, V: Floats) -> float:
     return model.mass * total / (high - low)
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def expectation(model: Model, l: int, a: int, V: Floats, out: Floats) -> None:
     """out(i) = Σ_s' P(s'|s,a) V(s') for the states s of layer l, i counting from its first; 0 behind the last."""
-    low = index(model.table[l])
-    high = low + index(model.layers[l + 1] - model.layers[l])
-    below, inside = index(model.layers[l + 1] - model.table[l + 1]), index(l + 2 < model.layers.size)
+    low, width = index(model.table[l]), index(model.layers[l + 1] - model.layers[l])
+    if l + 2 == model.layers.size:
+        for i in range(width):
+            out[i] = 0.0
+        return
+    nowhere, below = index(model.layers[l + 1]), index(model.layers[l + 1] - model.table[l + 1])
     start, length, scale = model.rows.start[a], model.rows.length[a], model.scale[a]
     succ, weight = model.rows.succ, model.rows.weight
     even = spread_evenly(model, l, V)
-    for s in range(low, high):
-        total = even
+    for s in range(low, low + width):
         first = index(start[s])
-        for e in range(first, first + inside * index(length[s])):
+        end = first + index(length[s])
+        some = first < end  # most rows have one successor or none: no branch, which would be guessed wrongly
+        y, w = (index(succ[first]) + below if some else nowhere), (weight[first] if some else 0.0)
+        total = even + w * V[y]
+        for e in range(first + ONE, end):
             total += weight[e] * V[index(succ[e]) + below]
         out[s - low] = scale[s] * total
 
 
-@kernel
+@kernel(borrows=True)
 def at_start(model: Model, V: Floats) -> float:
     """E_{s∼ρ} V_1(s)."""
     total = 0.0
@@ -118,7 +125,7 @@ def at_start(model: Model, V: Floats) -> float:
     return total
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def action_values(model: Model, reward: Floats, l: int, V: Floats, Q: Floats) -> None:
     """Q_l(s,a) = reward(s,a) + Σ_s' P(s'|s,a) V_{l+1}(s')."""
     low, high = model.layers[l], model.layers[l + 1]
@@ -130,14 +137,14 @@ def action_values(model: Model, reward: Floats, l: int, V: Floats, Q: Floats) ->
             Q_a[i] += r_a[i]
 
 
-@kernel
+@kernel(borrows=True)
 def all_action_values(model: Model, reward: Floats, V: Floats, Q: Floats) -> None:
     """Q of every layer from V of the next."""
     for l in range(model.layers.size - 1):
         action_values(model, reward, l, V, Q)
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def maximum(model: Model, l: int, Q: Floats, V: Floats) -> None:
     """V_l(s) = max_a Q_l(s,a)."""
     for s in range(model.layers[l], model.layers[l + 1]):
@@ -147,7 +154,7 @@ def maximum(model: Model, l: int, Q: Floats, V: Floats) -> None:
         V[s] = best
 
 
-@kernel
+@kernel(borrows=True)
 def hard_sweep(model: Model, reward: Floats, Q: Floats, V: Floats) -> float:
     """Q* and V* (e-bellman_q); returns E_ρ V_1."""
     for l in range(model.layers.size - 2, -1, -1):
@@ -156,7 +163,7 @@ def hard_sweep(model: Model, reward: Floats, Q: Floats, V: Floats) -> float:
     return at_start(model, V)
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def greedy_at(Q: Floats, s: int, policy: Floats) -> None:
     """In state s, uniform over the maximisers of Q."""
     actions = Q.shape[0]
@@ -169,14 +176,14 @@ def greedy_at(Q: Floats, s: int, policy: Floats) -> None:
         policy[a, s] = 1.0 / ties if Q[a, s] == best else 0.0
 
 
-@kernel
+@kernel(borrows=True)
 def greedy(Q: Floats, policy: Floats) -> None:
     """The policy that is uniform over the maximisers of Q."""
     for s in range(Q.shape[1]):
         greedy_at(Q, s, policy)
 
 
-@kernel
+@kernel(borrows=True)
 def policy_sweep(model: Model, reward: Floats, policy: Floats, V: Floats, scratch: Floats) -> float:
     """V^π (e-bell-pol); returns J^π = E_ρ V_1^π."""
     for l in range(model.layers.size - 2, -1, -1):

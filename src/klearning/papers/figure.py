@@ -9,8 +9,11 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
+import numpy as np
+
 from klearning.arrays.types import Floats
 from klearning.experiments.batch import Batch, Whole
+from klearning.experiments.looks import within_looks
 from klearning.experiments.spec import Spec
 from klearning.experiments.store import Store
 from klearning.experiments.summaries import StoreSummary
@@ -53,6 +56,36 @@ class Reference(NamedTuple):
     y: Floats
 
 
+class Curve(NamedTuple):
+    """One of a plot; whose class it is gives it its colour, and without one it is there to compare with."""
+
+    label: str
+    family: str
+    x: Floats
+    y: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+
+
+class Plot(NamedTuple):
+    """Curves on common axes, for a page."""
+
+    title: str
+    x_label: str
+    y_label: str
+    curves: list[Curve]
+    caption: str
+    x_log: bool = False
+    y_log: bool = False
+
+
+def mean_curve(label: str, family: str, x: Floats, paths: Floats) -> Curve:
+    """The mean of paths, (runs, points), with its 95% interval by standard errors; rounding is not shown."""
+    shown = paths.round(9)
+    mean, error = shown.mean(axis=0), 1.96 * shown.std(axis=0, ddof=1) / np.sqrt(len(shown))
+    return Curve(label, family, x, mean, mean - error, mean + error)
+
+
 class Introduction(NamedTuple):
     """A section with which a page begins, and the script that wakes it, where it has one."""
 
@@ -68,6 +101,7 @@ class Figure(Generic[R]):
     protocol: Protocol | None = None
 
     by_name_only: ClassVar[bool] = False  # a long study, run only where it is asked for
+    looks: ClassVar[Sequence[int]] = ()  # seeds after which an agent that cannot solve a world is run no more
     caption: ClassVar[str] = ""  # below its part of a page
 
     @property
@@ -87,8 +121,12 @@ class Figure(Generic[R]):
     # from runs to a picture
 
     def runs(self) -> Mapping[Any, Spec]:
-        """What must be in the store, by the key under which `read` looks it up."""
+        """What must be in the store, by the key under which `read` looks it up; where there are `looks`, at most."""
         return {}
+
+    def wanted(self, store: Store) -> list[Spec]:
+        """Those of them that are to be run, as far as the store tells: all, where there are no looks."""
+        return within_looks(self.runs().values(), store, self.looks)
 
     def batches(self) -> Mapping[Any, Batch]:
         """The same of what is kept as one file."""
@@ -151,6 +189,10 @@ class Figure(Generic[R]):
     def section(self, summary: StoreSummary) -> Html | None:
         """This figure on a page, where the store has its runs."""
         return None
+
+    def plots(self, results: R) -> Sequence[Plot]:
+        """What it compares, for a page to draw in its own way."""
+        return ()
 
     def verdict(self, summary: StoreSummary) -> Verdict | None:
         """Its claims in what the store holds, whatever extent was run; None where that is not enough."""

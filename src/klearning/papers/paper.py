@@ -10,6 +10,7 @@ from typing import Any
 from klearning.arrays import checks
 from klearning.experiments.batch import Batch, Whole
 from klearning.experiments.spec import Spec
+from klearning.experiments.store import Store
 from klearning.experiments.summaries import StoreSummary
 from klearning.papers.claims import Verdict
 from klearning.papers.figure import Figure, Protocol, by_data
@@ -23,7 +24,12 @@ class Extent:
     command: str
 
     def specs(self) -> list[Spec]:
+        """All runs that any figure may need."""
         return [spec for figure in self.figures for spec in figure.runs().values()]
+
+    def wanted(self, store: Store) -> list[Spec]:
+        """Those of them that are to be run, as far as the store tells; more, perhaps, once they are there."""
+        return [spec for figure in self.figures for spec in figure.wanted(store)]
 
     def batches(self) -> list[Batch]:
         return [batch for figure in self.figures for batch in figure.batches().values()]

@@ -24,12 +24,19 @@ class Origin(NamedTuple):
 RESERVED = ("name", *Origin._fields)  # what the data of an agent or a world say besides its parameters
 
 
-class Registry(dict[str, Any]):
-    """What makes agents, or worlds, by name: first ours, then what was registered."""
+REGISTRIES: dict[str, "Registry"] = {}  # by kind, each from when its room is imported
 
-    def __init__(self, kind: str, ours: Iterable[Callable[..., Any]]) -> None:
+
+class Registry(dict[str, Any]):
+    """What makes agents, worlds, games or players, by name: first ours, then what was registered.
+
+    ``room`` is where a reader finds the function ``register_kind`` that adds to it.
+    """
+
+    def __init__(self, kind: str, ours: Iterable[Callable[..., Any]], room: str = "klearning") -> None:
         super().__init__({maker.__name__: maker for maker in ours})
-        self.kind, self.ours = kind, frozenset(self)
+        self.kind, self.room, self.ours = kind, room, frozenset(self)
+        REGISTRIES[kind] = self
         self.origins: dict[str, Origin] = {}
         self.elsewhere: dict[str, ModuleType] = {}  # what an extra has, by name: not here, and imported when asked for
 

@@ -1,22 +1,14 @@
 """The report: one HTML file that shows what a store holds. It needs no network, and runs nothing."""
 
-import base64
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
-from string import Template
 
 from klearning.experiments.store import Store
 from klearning.experiments.summaries import StoreSummary, summarise
-from klearning.figures.markup import Html, join
-from klearning.report import films, sections
+from klearning.figures.markup import join
+from klearning.report import films, mixtures, sections
+from klearning.report.document import LIMIT, as_json, document
+from klearning.report.plane import PlaneFilm
 from klearning.storage.files import write_whole
-from klearning.version import __version__
-
-SCRIPTS = ("drawing.js", "chart.js", "films.js", "page.js")
-LIMIT = 3_000_000  # bytes
 
 
 def write(store: Store, path: Path) -> int:
@@ -33,52 +25,42 @@ def write(store: Store, path: Path) -> int:
 
 def build(summary: StoreSummary) -> str:
     """The page. The same store gives the same bytes."""
-    reel = films.reel(summary)
+    reel, matches = films.reel(summary), films.reel(summary, "game", mixtures.match_film)
     regret, regret_exhibits = sections.regret(summary)
     depth, depth_exhibits = sections.depth(summary)
+    papers, paper_exhibits = sections.papers(summary)
     introductions = sections.introductions(summary)
     body = [
         *(words.markup for words in introductions),
         sections.watching(summary, reel),
+        mixtures.playing(matches),
         regret,
         sections.ranking(summary),
         depth,
+        papers,
         sections.claims(summary),
         sections.runs(summary),
     ]
+    shown = [*regret_exhibits, *depth_exhibits, *paper_exhibits]
     data = {
-        "charts": {exhibit.chart.name: exhibit.chart.data() for exhibit in [*regret_exhibits, *depth_exhibits]},
+        "charts": {exhibit.chart.name: exhibit.chart.data() for exhibit in shown},
+        **_projection(reel),
+        **({"matches": _projection(matches)} if matches.films else {}),
+    }
+    lead = (
+        "K-learning values not only what an action pays but also what is still to be found out by it. This page shows\n"
+        f"what came of {len(summary.runs):,} stored runs: every result below is read from the store."
+    )
+    return document(join(body), [words.script for words in introductions], data, lead, "klearning report")
+
+
+def _projection(reel: films.Reel) -> dict[str, object]:
+    """What the script plays."""
+    return {
         "films": reel.films,
         "stages": reel.stages,
         "opening": films.opening(reel.films) if reel.films else [],
     }
-    return _page(join(body), [words.script for words in introductions], data, len(summary.runs))
 
 
-def _page(body: Html, scripts: Sequence[str], data: Mapping[str, object], runs: int) -> str:
-    style = _part("report.css")
-    script = '"use strict";\n(() => {\n' + "\n".join([*map(_part, SCRIPTS), *scripts]) + "})();\n"
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    return Template(_part("report.html")).substitute(
-        policy=policy, style=style, script=script, body=body, data=as_json(data), version=__version__, runs=f"{runs:,}"
-    )
-
-
-def _part(name: str) -> str:
-    return (files("klearning.report") / "page" / name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def as_json(data: object) -> str:
-    """JSON that may stand within a script element: no text can end it."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-__all__ = ["LIMIT", "build", "summarise", "write"]
+__all__ = ["LIMIT", "PlaneFilm", "as_json", "build", "summarise", "write"]

@@ -72,8 +72,8 @@ def ordered(companies: Sequence[list[RunSummary]]) -> list[tuple[str, int, int, 
     """Label, colour, line and runs of the agents of a figure, in the order in which they are named."""
     ranked = sorted(companies, key=lambda runs: (agent_order(runs[0].spec), runs[0].contestant))
     specs = [runs[0].spec for runs in ranked]
-    labels = contestant_labels(specs)
-    return [(label, c, l, runs) for label, (c, l), runs in zip(labels, looks(specs), ranked)]
+    labels, styles = contestant_labels(specs), looks([spec.agent["name"] for spec in specs])
+    return [(label, c, l, runs) for label, (c, l), runs in zip(labels, styles, ranked)]
 
 
 def references(specs: Sequence[Spec], axis: str, x: ArrayLike) -> list[Series]:

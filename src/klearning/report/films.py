@@ -6,6 +6,7 @@ row, its states from left to right; for DeepSea that is its grid.
 """
 
 import base64
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,13 +19,22 @@ from klearning.experiments.summaries import RunSummary, StoreSummary, setting
 from klearning.models.mdp import MDP
 from klearning.papers import PAPERS
 from klearning.report.charts import plain
-from klearning.report.labels import agent_label, agent_order, protocol_of, protocol_word, unlike_titles, world_label
-from klearning.worlds.stages import stage_of
+from klearning.report.labels import (
+    agent_label,
+    agent_order,
+    protocol_of,
+    protocol_word,
+    stage_of,
+    unlike_titles,
+    world_label,
+)
 
 BUDGET = 1_250_000  # characters of all films
 MOST_OF_ONE = 300_000
 MOST_ACTIONS = 8
 FULL = 65535
+MILESTONES = 8
+MOST_REASONS = 5
 
 
 class NoFilm(ValueError):
@@ -48,16 +58,21 @@ class Reel:
     left_out: dict[str, int]
 
 
-def reel(summary: StoreSummary) -> Reel:
+Maker = Callable[[StoreSummary, RunSummary], tuple[dict[str, Any], dict[str, Any]]]  # of a stage and a film
+
+
+def reel(summary: StoreSummary, kind: str = "world", make: Maker | None = None) -> Reel:
     """Films of as many runs as fit: those of worlds in which many agents were watched for many frames first."""
+    of_run = make or world_film
     films: list[dict[str, Any]] = []
     stages: dict[str, dict[str, Any]] = {}
     kept: list[RunSummary] = []
     left_out: dict[str, int] = {}
     room = BUDGET
-    for run in _by_interest([run for run in summary.runs if len(run.spec.snapshots) > 1]):
+    watched = [run for run in summary.runs if run.spec.kind == kind and len(run.spec.snapshots) > 1]
+    for run in _by_interest(watched):
         try:
-            stage, film = _film(summary, run)
+            stage, film = of_run(summary, run)
             if len(film["data"]) > room:
                 raise NoFilm(NO_ROOM)
         except NoFilm as why:
@@ -100,15 +115,15 @@ def opening(films: list[dict[str, Any]]) -> list[int]:
     return (chosen + [i for i in first if i not in chosen])[: max(len(chosen), min(3, len(first)))]
 
 
-def _film(summary: StoreSummary, run: RunSummary) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The stage and the film."""
+def world_film(summary: StoreSummary, run: RunSummary) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The stage and the film of a run in a world."""
     spec = run.spec
     try:
         record = summary.store.read(run.folder)
         values, visits = record.arrays["snapshot_values"], record.arrays["snapshot_visits"]
         policy = record.arrays.get("snapshot_policy")
         times = np.array(spec.snapshots)[: len(values)]
-        states = stage_of(spec.world["name"]).states
+        states = stage_of(spec).states
         if states is not None and values.shape[1] != states(spec.world):
             raise NoFilm(MISSHAPEN)  # before a world of any size is built
     except (ValueError, TypeError, KeyError, IndexError, OverflowError):
@@ -146,6 +161,22 @@ def _film(summary: StoreSummary, run: RunSummary) -> tuple[dict[str, Any], dict[
     return stage(world, run), film
 
 
+def left_out(reel: Reel) -> str:
+    """A sentence on runs without a film."""
+    if not reel.left_out:
+        return ""
+    total, ranked = sum(reel.left_out.values()), sorted(reel.left_out.items(), key=lambda item: (-item[1], item[0]))
+    reasons = [f"{count} {why}" for why, count in ranked[:MOST_REASONS]]
+    others = sum(count for _, count in ranked[MOST_REASONS:])
+    reasons += [f"{others} for other reasons"] if others else []
+    return f" {total} further runs with snapshots are left out: {', '.join(reasons)}."
+
+
+def milestones(frames: int) -> list[int]:
+    """Which frames a table has."""
+    return sorted({round(i * (frames - 1) / (MILESTONES - 1)) for i in range(MILESTONES)})
+
+
 def thinned(frames: int, size: int) -> list[int]:
     """Which frames are kept, the last among them, so that one film is not too large."""
     most = max(0, MOST_OF_ONE * 3 // 4 // size)
@@ -171,9 +202,9 @@ def stage(world: MDP, run: RunSummary) -> dict[str, Any]:
     """How a world is drawn: its rows, where each action leads most likely, its goal."""
     spec = run.spec
     word = protocol_word(spec.protocol)
-    known = stage_of(spec.world["name"])
+    known = stage_of(spec)
     return {
-        "title": world_label(spec.world) + (f", {word}" if word else ""),
+        "title": world_label(spec) + (f", {word}" if word else ""),
         "rows": np.diff(world.layers).tolist(),
         "next": [_columns(world, a).tolist() for a in range(world.actions)],
         "actions": list(known.actions(spec.world)) or [f"action {a}" for a in range(world.actions)],

@@ -9,14 +9,18 @@ from klearning.agents import AGENTS
 from klearning.experiments.columns import Row, differences, settings
 from klearning.experiments.spec import Spec
 from klearning.experiments.summaries import agent_key
+from klearning.games import stages as game_stages
+from klearning.games.registry import PLAYERS
 from klearning.papers import PAPERS
 from klearning.papers.figure import Protocol
 from klearning.registry import Origin
 from klearning.storage.codec import call_data, prior_data
-from klearning.worlds.stages import stage_of
+from klearning.worlds import stages as world_stages
+from klearning.worlds.stages import Stage
 
 COLOURS = 16  # of the page; an agent's class has one, so that it looks the same in every figure
 LINES = 4  # by which variants of one class differ
+STAGES = {"world": world_stages.STAGES, "game": game_stages.STAGES}  # by the kind of a spec
 
 
 def paper_labels(protocol: str) -> dict[str, str]:
@@ -30,12 +34,12 @@ def protocol_of(name: str) -> Protocol | None:
 
 def agent_label(spec: Spec) -> str:
     """As its paper calls it; else as papers write its name, with the parameters that are not at their defaults."""
-    return paper_labels(spec.protocol).get(agent_key(spec)) or _agent_words(spec.agent)
+    return paper_labels(spec.protocol).get(agent_key(spec)) or _agent_words(spec.agent, spec.registries["agent"])
 
 
-def _agent_words(agent: Mapping[str, Any]) -> str:
+def _agent_words(agent: Mapping[str, Any], registry: str) -> str:
     name = re.sub(r"([KQ])Learning$", r" \1-learning", str(agent["name"])).strip()
-    return ", ".join([name, *(f"{key} {value}" for key, value in _given("agent", agent).items())])
+    return ", ".join([name, *(f"{key} {value}" for key, value in _given(registry, agent).items())])
 
 
 def contestant_labels(specs: Sequence[Spec]) -> list[str]:
@@ -74,7 +78,7 @@ def unlike_titles(titles: Sequence[str], specs: Sequence[Spec]) -> list[str]:
 
 def _frame(spec: Spec) -> Row:
     """What a comparison has in common."""
-    hidden = ("agent", "seed", "snapshots")
+    hidden = ("agent", "opponent", "seed", "snapshots")
     return {name: value for name, value in settings(spec).items() if name.partition(".")[0] not in hidden}
 
 
@@ -82,35 +86,56 @@ def agent_order(spec: Spec) -> tuple[Any, ...]:
     """Classes in the order of the registry, within one the paper's order, then by name."""
     names = list(paper_labels(spec.protocol).values())
     label = agent_label(spec)
-    return _rank(spec), names.index(label) if label in names else len(names), label
+    return _rank(spec.agent["name"]), names.index(label) if label in names else len(names), label
 
 
-def looks(specs: Sequence[Spec]) -> list[tuple[int, int]]:
-    """Colour and line of agents that are drawn together."""
+def looks(families: Sequence[str]) -> list[tuple[int, int]]:
+    """Colour and line of agents that are drawn together, by the names of their classes."""
     used: dict[int, int] = {}
     shown = []
-    for spec in specs:
-        colour = _rank(spec) % COLOURS
+    for family in families:
+        colour = _rank(family) % COLOURS
         shown.append((colour, used.get(colour, 0) % LINES))
         used[colour] = used.get(colour, 0) + 1
     return shown
 
 
-def _rank(spec: Spec) -> int:
-    """The place of an agent's class in the registry; after all of them where it is not registered here."""
-    names = list(AGENTS)
-    return names.index(spec.agent["name"]) if spec.agent["name"] in names else len(names)
+def _rank(family: str) -> int:
+    """The place of an agent's class in the registries; after all of them where it is not registered here.
+
+    A player has that of the agent of its name, or of its kin: one idea has one colour.
+    """
+    names, name = list(dict.fromkeys([*AGENTS, *PLAYERS])), game_stages.KIN.get(family, family)
+    return names.index(name) if name in names else len(names)
 
 
-def world_label(world: Mapping[str, Any], *free: str) -> str:
-    """DeepSea of depth 20; anything else as it would be called. ``free`` are the parameters that vary."""
-    rest = {key: value for key, value in world.items() if key not in free}
-    return stage_of(world["name"]).title(rest) or call_label("world", rest)
+def stage_of(spec: Spec) -> Stage:
+    """How the world of a run is shown, or its game."""
+    return STAGES[spec.kind].get(spec.world["name"], Stage())
 
 
-def free_parameters(world: Mapping[str, Any]) -> list[str]:
+def world_label(spec: Spec, *free: str) -> str:
+    """DeepSea of depth 20; anything else as it would be called. ``free`` are the parameters that vary.
+
+    Of a game against whom it is played, too.
+    """
+    rest = {key: value for key, value in spec.world.items() if key not in free}
+    place = stage_of(spec).title(rest) or call_label(spec.registries["world"], rest)
+    return place if spec.opponent is None else f"{place}, against {opponent_label(spec)}"
+
+
+def opponent_label(spec: Spec) -> str:
+    """In the words of `games.play` where there are such."""
+    assert spec.opponent is not None
+    if spec.opponent == spec.agent:
+        return "itself"
+    words = _agent_words(spec.opponent, spec.registries["opponent"])
+    return game_stages.OPPONENTS.get(spec.opponent["name"], words)
+
+
+def free_parameters(spec: Spec) -> list[str]:
     """What varies where every seed has a world of its own."""
-    parameter = stage_of(world["name"]).drawn_by
+    parameter = stage_of(spec).drawn_by
     return [parameter] if parameter else []
 
 
@@ -129,9 +154,12 @@ def protocol_word(name: str) -> str:
 def prior_label(prior: Mapping[str, Any]) -> str:
     try:
         prior_data(prior)
-        reward, rows = dict(prior["reward"]), prior["transitions"]
+        reward = dict(prior["reward"])
         kind = reward.pop("kind")
         shown = ", ".join(f"{key} {value:g}" for key, value in reward.items())
+        if "transitions" not in prior:  # of a matrix game
+            return f"{kind} payoffs ({shown})"
+        rows = prior["transitions"]
         support = " over a known support" if "support" in rows else ""
         known = "known transitions" if rows["kind"] == "known" else f"Dirichlet transitions of mass {rows['mass']:g}"
         return f"{kind} rewards ({shown}), {known}{support}"

@@ -42,7 +42,7 @@ def compare_group(where: str, group: list[RunSummary]) -> Comparison | None:
 
 def entrant(label: str, where: str, runs: list[RunSummary], numbers: list[float]) -> Entrant:
     """A contestant's runs with a number for each, and the chances that they met."""
-    free = free_parameters(runs[0].spec.world)
+    free = free_parameters(runs[0].spec)
     chances = json.dumps([[run.spec.seed, *(run.spec.world[name] for name in free)] for run in runs])
     # worlds that are drawn are the same for all; in one world only variants of one class meet the same chances
     shared = f"world:{chances}" if free else f"seed:{runs[0].spec.agent['name']}:{chances}"

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from klearning.arrays.types import Ints
+from klearning.experiments.spec import Spec
 from klearning.experiments.summaries import RunSummary, StoreSummary, by_contestant, moments, together
 from klearning.figures.markup import Html, number, table
 from klearning.report.charts import MOST_SERIES, Chart, Series, ordered, plain, references
@@ -13,6 +14,7 @@ from klearning.report.labels import free_parameters, protocol_word, unlike_title
 from klearning.report.settings import behind
 from klearning.statistics import FEWEST, mean_interval
 
+TIMES = {"world": "episode", "game": "round"}  # by the kind of a spec
 SHOWN = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)  # columns of the table
 
 
@@ -24,7 +26,7 @@ def groups(summary: StoreSummary) -> list[list[RunSummary]]:
     kinds: dict[tuple[str, ...], list[RunSummary]] = {}  # by what varies with the seed: nothing first
     for run in summary.runs:
         if run.regret.size:
-            kinds.setdefault(tuple(free_parameters(run.spec.world)), []).append(run)
+            kinds.setdefault(tuple(free_parameters(run.spec)), []).append(run)
     every = [group for free, runs in sorted(kinds.items()) for group in together(runs, *free, any_prior=not free)]
     return sorted(every, key=_interest)
 
@@ -39,8 +41,8 @@ def exhibits(summary: StoreSummary) -> tuple[list[Exhibit], int]:
 def titles(shown: list[list[RunSummary]]) -> list[str]:
     """Where runs are compared, and whose settings these are; no two alike."""
     specs = [group[0].spec for group in shown]
-    words = [(world_label(spec.world, *free_parameters(spec.world)), protocol_word(spec.protocol)) for spec in specs]
-    alike = [spec if free_parameters(spec.world) else replace(spec, prior={}) for spec in specs]  # as in `groups`
+    words = [(world_label(spec, *free_parameters(spec)), protocol_word(spec.protocol)) for spec in specs]
+    alike = [spec if free_parameters(spec) else replace(spec, prior={}) for spec in specs]  # as in `groups`
     return unlike_titles([", ".join(filter(None, pair)) for pair in words], alike)
 
 
@@ -56,14 +58,15 @@ def _exhibit(name: str, title: str, group: list[RunSummary]) -> Exhibit:
     kept = ordered(companies[:MOST_SERIES])
     spec, t = group[0].spec, moments(group[0].spec.episodes)
     series = [_series(label, colour, line, runs, t) for label, colour, line, runs in kept]
-    free = free_parameters(spec.world)
+    drawn = bool(free_parameters(spec))
+    wide = drawn and spec.kind == "world"  # in a game regret may be below zero, and has no logarithm
     bounds = references([run.spec for run in group], "episode", t)
-    chart = Chart(name, "episode", "mean cumulative regret", series, bounds, x_log=bool(free), y_log=bool(free))
+    chart = Chart(name, TIMES[spec.kind], "mean cumulative regret", series, bounds, x_log=wide, y_log=wide)
     return Exhibit(
         chart,
         title,
-        _see(series, spec.episodes, bool(free)),
-        _caption([len(runs) for *_, runs in kept], len(companies) - len(kept), bool(free)),
+        _see(series, spec, drawn),
+        _caption(spec, [len(runs) for *_, runs in kept], len(companies) - len(kept), drawn),
         _table(series, t),
         behind(group),
     )
@@ -74,9 +77,10 @@ def _last(runs: list[RunSummary]) -> float:
 
 
 def _series(label: str, colour: int, line: int, runs: list[RunSummary], t: Ints) -> Series:
-    paths = np.stack([run.regret for run in runs])
-    ends = [mean_interval(column.round(9)) for column in paths.T]
-    lows = [max(0.0, e.low) if e.low == e.low else e.low for e in ends]  # regret is exact: it is never below zero
+    paths = np.stack([run.regret for run in runs]).round(9)  # rounding is not shown
+    ends = [mean_interval(column) for column in paths.T]
+    least = 0.0 if runs[0].spec.kind == "world" else -np.inf  # regret is exact: in a world it is never below zero
+    lows = [max(least, e.low) if e.low == e.low else e.low for e in ends]
     banded = len(runs) >= FEWEST
     return Series(
         label, colour, line, plain(t), plain(paths.mean(axis=0)),
@@ -84,18 +88,18 @@ def _series(label: str, colour: int, line: int, runs: list[RunSummary], t: Ints)
     )  # fmt: skip
 
 
-def _see(series: list[Series], episodes: int, drawn: bool) -> str:
+def _see(series: list[Series], spec: Spec, drawn: bool) -> str:
     """The range of what was lost. Who is ahead is a matter of tests, and of the next section."""
-    ends = sorted((s.y[-1] or 0.0, s.label) for s in series)
+    ends, length = sorted((s.y[-1] or 0.0, s.label) for s in series), f"{spec.episodes:,} {TIMES[spec.kind]}s"
     if len(ends) == 1:
-        return f"{ends[0][1]} has lost {number(ends[0][0])} after {episodes:,} episodes."
+        return f"{ends[0][1]} has lost {number(ends[0][0])} after {length}."
     (least, first), (most, last) = ends[0], ends[-1]
-    said = f"After {episodes:,} episodes means are from {number(least)} ({first}) to {number(most)} ({last})."
+    said = f"After {length} means are from {number(least)} ({first}) to {number(most)} ({last})."
     return said if drawn else f"{said} A curve that turns flat has learnt; one that stays straight has not."
 
 
-def _caption(counts: list[int], dropped: int, drawn: bool) -> str:
-    what = "worlds, a seed each" if drawn else "seeds"
+def _caption(spec: Spec, counts: list[int], dropped: int, drawn: bool) -> str:
+    what = f"{spec.kind}s, a seed each" if drawn else "seeds"
     most, fewest = max(counts), min(counts)
     size = f"{most}" if most == fewest else f"{fewest} to {most}"
     bands = "bands: 95% intervals of the mean (bootstrap-t), where the runs differ"
@@ -104,7 +108,8 @@ def _caption(counts: list[int], dropped: int, drawn: bool) -> str:
     elif fewest < FEWEST:
         bands += f", where there are {FEWEST} or more"
     left = f" The {dropped} agents with the most regret are left out." if dropped else ""
-    return f"Exact regret, mean over {size} {what}; {bands}.{left}"
+    whose = "Exact regret" if spec.kind == "world" else "Exact regret: the game’s value less what our mixture is paid"
+    return f"{whose}, mean over {size} {what}; {bands}.{left}"
 
 
 def _table(series: list[Series], t: Ints) -> Html:

@@ -12,25 +12,29 @@ from klearning.experiments.summaries import RunSummary, StoreSummary, by_contest
 from klearning.figures.markup import Html, number, table
 from klearning.report.charts import MOST_SERIES, Chart, Series, ordered, plain, references
 from klearning.report.exhibits import MOST, Exhibit
-from klearning.report.labels import protocol_word, unlike_titles, world_label
+from klearning.report.labels import protocol_word, stage_of, unlike_titles, world_label
 from klearning.report.ranking import entrant
 from klearning.report.settings import behind
 from klearning.statistics import FEWEST, median_interval, median_time
-from klearning.worlds.stages import stage_of
 
 
 def exhibits(summary: StoreSummary) -> tuple[list[Exhibit], int]:
     """Worlds with a depth, at two depths or more. Where runs were made to stop when solved, these alone."""
-    deep = [run for run in summary.runs if isinstance(run.spec.world.get("depth"), int)]
+    deep = [run for run in summary.runs if _has_depth(run)]
     stopped = [run for run in deep if run.spec.stop == "solved"]
     groups = [g for g in together(stopped or deep, "depth", any_prior=True) if len(_depths(g)) > 1]
     shown = groups[:MOST]
     return [_exhibit(f"scaling-{i}", *item) for i, item in enumerate(zip(_titles(shown), shown))], len(groups)
 
 
+def _has_depth(run: RunSummary) -> bool:
+    """A game is never solved, however deep."""
+    return run.spec.kind == "world" and isinstance(run.spec.world.get("depth"), int)
+
+
 def _titles(groups: list[list[RunSummary]]) -> list[str]:
     specs = [group[0].spec for group in groups]
-    words = [(world_label(spec.world, "depth"), protocol_word(spec.protocol)) for spec in specs]
+    words = [(world_label(spec, "depth"), protocol_word(spec.protocol)) for spec in specs]
     places = [", ".join(filter(None, pair)) for pair in words]
     whole = [f"{place}, up to {spec.episodes:,} episodes" for place, spec in zip(places, specs, strict=True)]
     return unlike_titles(whole, [_shared(spec) for spec in specs])
@@ -62,7 +66,7 @@ def _exhibit(name: str, title: str, group: list[RunSummary]) -> Exhibit:
         Chart(name, "depth L", "episodes until solved (median)", series, curves, y_log=True),
         title,
         _see(series, depths, times, _ahead(kept, depths[-1])),
-        _caption(counts, len(companies) - len(kept), stage_of(spec.world["name"]).goal),
+        _caption(counts, len(companies) - len(kept), stage_of(spec).goal),
         _table(depths, times),
         behind(group),
     )
@@ -101,7 +105,7 @@ def _ahead(kept: Sequence[tuple[str, int, int, list[RunSummary]]], depth: int) -
     able = {label: runs for label, runs in there.items() if len(runs) > 1 and np.isfinite(_median(runs))}
     if len(able) < 2:
         return ""
-    where = world_label(next(iter(able.values()))[0].spec.world)
+    where = world_label(next(iter(able.values()))[0].spec)
     entrants = [entrant(label, where, runs, [run.solved for run in runs]) for label, runs in able.items()]
     return contest(entrants, "solved").sentence
 
@@ -140,7 +144,7 @@ def _cell(times: Floats) -> str:
 
 def planning(summary: StoreSummary) -> Exhibit | None:
     """Backups of a state and action an episode: the sweeps that agents report, times the pairs that each backs up."""
-    telling = [run for run in summary.runs if isinstance(run.spec.world.get("depth"), int) and np.isfinite(run.sweeps)]
+    telling = [run for run in summary.runs if _has_depth(run) and np.isfinite(run.sweeps)]
     groups = together((run for run in telling if run.spec.stop == "never"), "depth", any_prior=True)
     group = max(groups, key=lambda g: len(_depths(g)), default=[])
     depths = _depths(group)

@@ -12,7 +12,7 @@ from klearning.papers import PAPERS, command_line
 from klearning.papers.claims import Verdict
 from klearning.papers.figure import Figure, Introduction, Protocol
 from klearning.papers.paper import Paper
-from klearning.report import films, regret_curves, scaling
+from klearning.report import films, paper_charts, regret_curves, scaling
 from klearning.report import ranking as ranking_tables
 from klearning.report.exhibits import Exhibit, gallery
 from klearning.report.films import Reel
@@ -20,8 +20,6 @@ from klearning.report.labels import agent_label, free_parameters, protocol_label
 from klearning.report.settings import behind, seeds_label
 
 MOST_ROWS = 200
-MILESTONES = 8
-MOST_REASONS = 5
 
 
 def introductions(summary: StoreSummary) -> list[Introduction]:
@@ -34,30 +32,20 @@ def watching(summary: StoreSummary, reel: Reel) -> Html:
     title = "Watch them learn"
     if not reel.films:
         why = "No run of this store kept snapshots that can be shown; a sweep file asks for them with ‘snapshots’."
-        return section("watch", title, paragraph(why + _left_out(reel), class_="absent"), _papers(summary))
+        return section("watch", title, paragraph(why + films.left_out(reel), class_="absent"), _papers(summary))
     lead = paragraph(
         "Press play. The stronger a cell’s colour, the more it is worth in the agent’s own eyes (or the more often "
         "it was visited); arrows show where the agent would go. ", _first_hits(reel), class_="see",
     )  # fmt: skip
     caption = (
         "Every frame has its own scale. Values are the agent’s own: those of K-learning include the worth of "
-        "exploring; Thompson sampling’s are those of the world it drew." + _left_out(reel)
+        "exploring; Thompson sampling’s are those of the world it drew." + films.left_out(reel)
     )
     shown = [reel.runs[i] for i in films.opening(reel.films)]
     player = element("div", class_="films", id="films")
     tables = folded("The numbers as a table", *_film_tables(reel), class_="numbers")
     inner = [lead, player, element("figcaption", caption), tables, behind(shown)]
     return section("watch", title, element("figure", *inner, class_="exhibit"), _papers(summary))
-
-
-def _left_out(reel: Reel) -> str:
-    if not reel.left_out:
-        return ""
-    total, ranked = sum(reel.left_out.values()), sorted(reel.left_out.items(), key=lambda item: (-item[1], item[0]))
-    reasons = [f"{count} {why}" for why, count in ranked[:MOST_REASONS]]
-    others = sum(count for _, count in ranked[MOST_REASONS:])
-    reasons += [f"{others} for other reasons"] if others else []
-    return f" {total} further runs with snapshots are left out: {', '.join(reasons)}."
 
 
 def _first_hits(reel: Reel) -> str:
@@ -76,11 +64,10 @@ def _first_hits(reel: Reel) -> str:
 def _film_tables(reel: Reel) -> list[Html]:
     tables = []
     for film in reel.films:
-        at = sorted({round(i * (len(film["t"]) - 1) / (MILESTONES - 1)) for i in range(MILESTONES)})
         rows = [
             [f"{film['t'][i]:,}", *([film["found"][i]] if film["found"] else []), number(film["regret"][i]),
              f"{number(film['low'][i])} to {number(film['high'][i])}"]
-            for i in at
+            for i in films.milestones(len(film["t"]))
         ]  # fmt: skip
         title = f"{film['label']}, seed {film['seed']}, {reel.stages[film['stage']]['title']}"
         heads = ["episode", *(["times found"] if film["found"] else []), "regret", "its values"]
@@ -128,6 +115,14 @@ def regret(summary: StoreSummary) -> tuple[Html, list[Exhibit]]:
         "exact, summed over episodes."
     )
     return section("regret", title, words, gallery("regret", "Where:", shown), _more(len(shown), total)), shown
+
+
+def papers(summary: StoreSummary) -> tuple[Html, list[Exhibit]]:
+    """Studies of papers that keep many small runs as one; nothing where the store has none."""
+    shown = paper_charts.exhibits(summary)
+    if not shown:
+        return Html(""), []
+    return section("papers", "What papers compare", gallery("papers", "Figure:", shown)), shown
 
 
 def ranking(summary: StoreSummary) -> Html:
@@ -209,7 +204,7 @@ def runs(summary: StoreSummary) -> Html:
         spec = members[0].spec
         solved = sum(t.solved == t.solved for t in members)
         seeds = seeds_label([t.spec.seed for t in members])
-        where = world_label(spec.world, *free_parameters(spec.world))
+        where = world_label(spec, *free_parameters(spec))
         length = f"{spec.episodes:,}{' or solved' if spec.stop == 'solved' else ''}"
         name = spec.protocol or "–"
         rows.append([where, agent_label(spec), name, own or "–", length, seeds, f"{solved} of {len(members)}"])

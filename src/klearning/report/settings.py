@@ -78,6 +78,8 @@ def _table(shared: dict[str, Any], agents: list[dict[str, Any]], seeds: tuple[in
     whole = seeds == tuple(range(len(seeds)))
     lines = ["[[sweep]]", f"world = {_inline(shared['world'], alternatives=True)}"]
     lines += ["agent = [", *(f"  {_inline(agent, alternatives=True)}," for agent in agents), "]"]
+    if "opponent" in shared:
+        lines += [f"opponent = {_inline(shared['opponent'], alternatives=True)}"]
     lines += [f"prior = {_inline(shared['prior'])}"]
     lines += [f"seeds = {len(seeds) if whole else list(seeds)}"]
     rest = ("episodes", "protocol", "stop", "evaluate_every", "snapshots")

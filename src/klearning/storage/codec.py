@@ -17,18 +17,17 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from klearning.agents.registry import AGENTS
+import klearning.agents.registry  # noqa: F401  of whose names data may speak
 from klearning.arrays import checks
 from klearning.arrays.types import Arrays, Floats
 from klearning.beliefs.belief import Prior
 from klearning.beliefs.rewards import FAMILIES
 from klearning.beliefs.transitions import Dirichlet, Known
 from klearning.models.mdp import MDP
-from klearning.registry import RESERVED, Registry
+from klearning.registry import REGISTRIES, RESERVED
 from klearning.trials.agent import Agent
 from klearning.worlds.registry import WORLDS
 
-REGISTRIES: dict[str, Registry] = {"agent": AGENTS, "world": WORLDS}
 TRANSITIONS = {"dirichlet": ("mass", "support"), "known": ("transitions",)}  # parameters by kind; the last are blocks
 WORLD = "world"  # in place of blocks: those of the world that the prior is for
 BESIDE = "arrays"  # in place of blocks: those that lie beside the data
@@ -45,16 +44,22 @@ class NotRegistered(ValueError):
 
 def agent_data(agent: Agent | Mapping[str, Any]) -> dict[str, Any]:
     """An agent as data, from itself or from some of its data."""
-    if isinstance(agent, Mapping):
-        return call_data("agent", agent)
-    if isinstance(agent, str):
-        raise ValueError(f"agent={agent!r} is a name: give {{'name': {agent!r}}}, or an agent, {agent}()")
-    if isinstance(agent, type):
-        raise ValueError(f"agent={agent!r} is a class: give an agent, {agent.__name__}()")
-    name = type(agent).__name__
-    if AGENTS.get(name) is not type(agent):
-        raise NotRegistered(f"agent={agent!r} is not registered: call klearning.register_agent({name}) first")
-    return call_data("agent", {"name": name, **_settings(agent)})
+    return instance_data("agent", agent)
+
+
+def instance_data(kind: str, thing: Any) -> dict[str, Any]:
+    """An instance of a class of this kind, such as an agent or a player, as data; or from some of its data."""
+    if isinstance(thing, Mapping):
+        return call_data(kind, thing)
+    one = f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+    if isinstance(thing, str):
+        raise ValueError(f"{kind}={thing!r} is a name: give {{'name': {thing!r}}}, or {one}, {thing}()")
+    if isinstance(thing, type):
+        raise ValueError(f"{kind}={thing!r} is a class: give {one}, {thing.__name__}()")
+    name, registry = type(thing).__name__, REGISTRIES[kind]
+    if registry.get(name) is not type(thing):
+        raise NotRegistered(f"{kind}={thing!r} is not registered: call {registry.room}.register_{kind}({name}) first")
+    return call_data(kind, {"name": name, **_settings(thing)})
 
 
 def world_data(world: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,9 +86,14 @@ def call_data(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": name, **parameters, **REGISTRIES[kind].origin(name)}
 
 
+def build(kind: str, data: Mapping[str, Any]) -> Any:
+    """What `call_data` says."""
+    return REGISTRIES[kind][registered_name(kind, data)](**_parameters(data))
+
+
 def build_agent(data: Mapping[str, Any]) -> Any:
     """The agent."""
-    return AGENTS[registered_name("agent", data)](**_parameters(data))
+    return build("agent", data)
 
 
 def build_world(data: Mapping[str, Any], prior: Prior | None = None) -> MDP:
@@ -110,7 +120,7 @@ def registered_name(kind: str, data: Mapping[str, Any]) -> str:
         if module is not None:
             raise NotRegistered(
                 f"{kind}={name!r} is not registered: import {module}, where it was defined (on the command line: "
-                f"--import), and let it call klearning.register_{kind}({name})"
+                f"--import), and let it call {registry.room}.register_{kind}({name})"
             )
         try:
             return checks.choice(kind, name, registry)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 MOST_LINES = 50  # seeds that are drawn one by one
+CPU = "cpu"
+DEVICES: dict[str, Callable[..., Any]] = {}  # where else seeds can be played: filled by rooms that know how
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,6 +47,11 @@ class Runs:
     visits: Floats  # (seeds, S, A), over all episodes
     diagnostics: dict[str, Floats]  # what the agent says of every episode
     seconds: float
+
+    @property
+    def episodes(self) -> int:
+        """How many each seed played."""
+        return self.values.shape[1]
 
     @property
     def regret(self) -> Floats:
@@ -147,6 +154,7 @@ def _told(x: Interval) -> str:
     return f"{x.estimate:.4g}" + ("" if np.isnan(x.low) else f" [{x.low:.4g}, {x.high:.4g}]")
 
 
+@overload
 def run(
     agent: Agent,
     world: MDP,
@@ -157,21 +165,63 @@ def run(
     threads: int | None = None,
     evaluate_every: int = 1,
     progress: Callable[[int], None] | bool | None = None,
-) -> Runs:
+) -> Runs: ...
+
+
+@overload
+def run(
+    agent: Agent,
+    world: Any,
+    *,
+    prior: Prior | None = None,
+    episodes: int = 1000,
+    seeds: int | Sequence[int] = 5,
+    threads: int | None = None,
+    evaluate_every: int = 1,
+    progress: Callable[[int], None] | bool | None = None,
+    device: str,
+) -> Any: ...
+
+
+def run(
+    agent: Agent,
+    world: Any,
+    *,
+    prior: Prior | None = None,
+    episodes: int = 1000,
+    seeds: int | Sequence[int] = 5,
+    threads: int | None = None,
+    evaluate_every: int = 1,
+    progress: Callable[[int], None] | bool | None = None,
+    device: str = CPU,
+) -> Any:
     """Let an agent learn in a world, once for every seed, in parallel.
 
     ``seeds`` is how many or which; results depend on nothing else. The policy's exact value is computed
     every ``evaluate_every`` episodes and carried over in between. ``progress=True`` shows a bar, in
     a terminal or a notebook; a function is called from time to time with the number of episodes just finished.
+
+    ``device="gpu"`` plays all seeds at once in float32, with random numbers of its own: the same in law, not seed by
+    seed. Where the arrays would take more than 2 GiB it returns a `gpu.Digest`: means and quantiles by episode, times
+    and totals by seed.
     """
     check_methods(agent)
-    if not isinstance(world, MDP):
+    checks.choice("device", device, (CPU, *DEVICES))
+    like = world if device == CPU else getattr(world, "like", world)  # elsewhere each seed may have a world of its own
+    if not isinstance(like, MDP):
         raise ValueError(f"world={world!r} is not an MDP: {_world_advice(world)}")
     episodes = checks.whole("episodes", episodes)
     numbers = seed_list(seeds)
     every = checks.whole("evaluate_every", evaluate_every)
     workers = checks.whole("threads", threads) if threads is not None else None
     knows = prior if prior is not None else Prior()
+    if device != CPU:
+        if every > 1 or workers is not None:
+            raise ValueError(
+                f"device={device!r} has threads of its own and evaluates every episode: "
+                "leave out threads and evaluate_every"
+            )
+        return DEVICES[device](agent, world, knows, episodes, numbers, progress)
     announce_compilation()
     best = optimal_value(world)
     Trial(agent, world, knows, numbers[0], 1).advance(1)  # compiles, once, before the clock

@@ -3,10 +3,13 @@
 No stream is used twice: what differs in a name or in the number is independent.
 """
 
+import json
 import zlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 def sequence(seed: int, *names: str, number: int) -> np.random.SeedSequence:
@@ -30,6 +33,17 @@ def set_state(stream: np.random.Generator, state: Any) -> None:
         stream.bit_generator.state = state
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ValueError(f"this is no state of a random stream: {error}") from None
+
+
+def states_of(sources: Iterable[np.random.Generator]) -> NDArray[np.uint8]:
+    """Where some streams are, as an array that a file can have."""
+    return np.frombuffer(json.dumps([source.bit_generator.state for source in sources]).encode(), np.uint8)
+
+
+def set_states(sources: Iterable[np.random.Generator], states: NDArray[np.generic]) -> None:
+    """The inverse of `states_of`, for as many streams; ValueError where no such streams can have been there."""
+    for source, state in zip(sources, json.loads(states.tobytes()), strict=True):
+        set_state(source, state)
 
 
 def whole_number(seed: int, *names: str, number: int) -> int:

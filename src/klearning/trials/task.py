@@ -56,12 +56,19 @@ class Task(NamedTuple):
 @kernel
 def play(task: Task, policy: Floats, t: int) -> None:
     """Episode t = 0, 1, …: evaluate the policy, follow it once, write the trajectory into ``task.episode``."""
-    world, log, episode = task.world, task.log, task.episode
-    model, nature = world.model, task.world_stream
+    model, log = task.world.model, task.log
     if t % task.evaluate_every == 0:
         log.values[t] = policy_sweep(model, model.reward, policy, task.V, task.scratch)
     else:
         log.values[t] = log.values[t - 1]
+    follow(task, policy, t)
+
+
+@kernel(borrows=True)
+def follow(task: Task, policy: Floats, t: int) -> None:
+    """Walk a policy through the world."""
+    world, log, episode = task.world, task.log, task.episode
+    model, nature = world.model, task.world_stream
     total, hit = 0.0, False
     s = draw_start(model.initial, nature)
     for l in range(model.layers.size - 1):
@@ -83,7 +90,7 @@ def play(task: Task, policy: Floats, t: int) -> None:
     log.hits[t] = hit or (world.goal_place >= 0 and passed(episode, model.layers, world.goal_place, world.goal_action))
 
 
-@kernel
+@kernel(borrows=True)
 def passed(episode: Episode, layers: Ints, place: int, action: int) -> bool:
     """Whether an action was taken in this place, counted from the first state of a layer, at any step."""
     for l in range(episode.actions.size):
@@ -92,7 +99,7 @@ def passed(episode: Episode, layers: Ints, place: int, action: int) -> bool:
     return False
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def draw_action(policy: Floats, s: int, u: float) -> int:
     """The action that a uniform u in [0, 1) falls on in state s."""
     last = 0
@@ -105,7 +112,7 @@ def draw_action(policy: Floats, s: int, u: float) -> int:
     return last
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def draw_start(initial: Floats, rng: np.random.Generator) -> int:
     """A state of the first layer."""
     last, u = 0, rng.random()
@@ -118,7 +125,7 @@ def draw_start(initial: Floats, rng: np.random.Generator) -> int:
     return last
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def next_state(rows: Rows, a: int, s: int, rng: np.random.Generator) -> int:
     """A successor of (a, s); no randomness is spent where there is but one."""
     e = rows.start[a, s]

@@ -4,43 +4,36 @@
 chunks.
 """
 
-import json
-import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from klearning.arrays.checks import TOLERANCE
-from klearning.arrays.tree_checks import check_fixed, refuse, restored
+from klearning.arrays.tree_checks import check_fixed, fill, refuse, restored
 from klearning.arrays.trees import leaf_names, take_apart
 from klearning.arrays.types import Arrays
 from klearning.beliefs.belief import Belief, Prior
 from klearning.beliefs.posterior import Episode, Posterior
 from klearning.models.mdp import MDP
 from klearning.trials.agent import Agent
-from klearning.trials.streams import set_state, streams
+from klearning.trials.chunks import Chunked
+from klearning.trials.streams import set_states, states_of, streams
 from klearning.trials.task import Log, Task, World
 
-CHUNK_SECONDS = 0.1  # about how long a kernel runs before Python may show progress or stop
 
-
-class Trial:
+class Trial(Chunked):
     """An agent that begins with a prior, in a world, with a seed: results depend on nothing else."""
 
     def __init__(
         self, agent: Agent, world: MDP, prior: Prior, seed: int, episodes: int, evaluate_every: int = 1
     ) -> None:
-        self.agent, self.world, self.prior, self.episodes = agent, world, prior, episodes
+        super().__init__(episodes)
+        self.agent, self.world, self.prior = agent, world, prior
         self.belief = Belief.before(prior, world)  # what the agent begins with
         self.task = new_task(agent, world, episodes, seed, evaluate_every)
         self.memory = agent.begin(self.belief)
-        self.played = 0  # episodes
-
-    @property
-    def done(self) -> bool:
-        return self.played == self.episodes
 
     @property
     def log(self) -> Log:
@@ -51,24 +44,10 @@ class Trial:
         self.memory = self.agent.advance(self.memory, self.task, self.played, count)
         self.played += count
 
-    def chunks(self, stops: Iterable[int] = (), size: int = 1) -> Iterator[int]:
-        """Play to the end; after every chunk its number of episodes is yielded, and the caller may look, or leave.
-
-        Chunks double from ``size`` episodes until they take about `CHUNK_SECONDS`; one ends at each of ``stops``.
-        """
-        for stop in sorted({min(t, self.episodes) for t in (*stops, self.episodes)}):
-            while self.played < stop:
-                count, began = min(size, stop - self.played), time.perf_counter()
-                self.advance(count)
-                if count == size and time.perf_counter() - began < CHUNK_SECONDS / 2:
-                    size *= 2
-                yield count
-
     def state(self) -> Arrays:
         """All that is needed to go on: the agent's memory by the names of its parts, the log, the random streams."""
         memory = dict(zip(leaf_names(self.memory), take_apart(self.memory), strict=True))
-        states = json.dumps([stream.bit_generator.state for stream in self._streams()])
-        arrays = memory | self._log_until(self.played) | {"streams": np.frombuffer(states.encode(), np.uint8)}
+        arrays = memory | self._log_until(self.played) | {"streams": states_of(self._streams())}
         return {name: x.copy() for name, x in arrays.items()}
 
     def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
@@ -78,15 +57,9 @@ class Trial:
             memory = restored(fresh, {name: x.copy() for name, x in arrays.items()})
             self._check_start(memory, fresh)
             played = len(arrays["log.values"])
-            for name, part in self._log_until(played).items():
-                if (arrays[name].shape, arrays[name].dtype) != (part.shape, part.dtype):
-                    raise ValueError(
-                        f"{name} is {arrays[name].dtype} {arrays[name].shape}, not {part.dtype} {part.shape}"
-                    )
-                part[...] = arrays[name]
+            fill(self._log_until(played), arrays)
             self._check_log(played)
-            for stream, state in zip(self._streams(), json.loads(arrays["streams"].tobytes()), strict=True):
-                set_state(stream, state)
+            set_states(self._streams(), arrays["streams"])
         except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"this is not the state of such a trial: {error}") from None
         self.memory, self.played = memory, played

@@ -2,35 +2,27 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from klearning.arrays.types import Floats
+from klearning.experiments.looks import LOOKS
 from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.store import Store
 from klearning.experiments.summaries import RunSummary, StoreSummary, agent_key
 from klearning.figures.canvas import new_figure, series, styled
 from klearning.papers.claims import Claim, Verdict
 from klearning.papers.figure import Figure, Reference
-from klearning.papers.odonoghue2021.protocols import (
-    GREEDY,
-    K_OPTIMAL,
-    K_SCHEDULE,
-    PRINTED,
-    SOFT,
-    TEXT,
-    THOMPSON,
-    DeepSeaProtocol,
-)
+from klearning.papers.odonoghue2021.learning_times import Times, claims, learning_table, most_seeds
+from klearning.papers.odonoghue2021.protocols import K_OPTIMAL, PRINTED, TEXT, DeepSeaProtocol
 from klearning.statistics import FEWEST, median_interval, median_time
 from klearning.storage.codec import prior_data, world_data
 
 CAP, QUICK_CAP = 100_000, 3000
 EVALUATE_EVERY = 1000
 QUICK_DEPTHS = {"text": (4, 6, 8, 10, 20), "printed": (4, 6)}
-
-Times = dict[str, dict[int, Floats]]  # label → depth → time to solve of every seed, nan where the cap came first
+STEP = 1.2  # ratio between the rows of marks above the cap
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,34 +36,41 @@ class LearningTime(Figure[Times]):
     cap: int = CAP
     left_out: bool = True
 
+    looks: ClassVar[Sequence[int]] = LOOKS
+
     def small(self) -> Self:
         depths = QUICK_DEPTHS[self.protocol.name]
         return replace(self, depths=depths, seeds=3, cap=QUICK_CAP, left_out=False)
 
     def runs(self) -> dict[tuple[str, int, int], Spec]:
         """By label, depth and seed."""
-        return {
-            (label, depth, seed): make_spec(
-                self.protocol.world_data(depth), agent, self.protocol.prior, episodes=self.cap, seed=seed,
+        first = {
+            (label, depth): make_spec(
+                self.protocol.world_data(depth), agent, self.protocol.prior, episodes=self.cap,
                 protocol=self.protocol.name, stop="solved", evaluate_every=EVALUATE_EVERY,
             )
             for label, agent in self.protocol.contestants(self.left_out).items()
             for depth in self.depths
-            for seed in range(self.seeds)
         }  # fmt: skip
+        return {(*key, seed): replace(spec, seed=seed) for key, spec in first.items() for seed in range(self.seeds)}
 
     def read(self, store: Store) -> Times:
-        times = {key: store.get(spec).solved for key, spec in self.runs().items()}
-        return {
-            label: {d: np.array([times[label, d, seed] for seed in range(self.seeds)]) for d in self.depths}
-            for label in self.protocol.contestants(self.left_out)
-        }
+        """Of as many seeds as the looks let run: an agent that cannot solve a depth has fewer there."""
+        wanted = {spec.name for spec in self.wanted(store)}
+        times: dict[str, dict[int, list[float]]] = {}
+        for (label, depth, _), spec in self.runs().items():
+            if spec.name in wanted:
+                times.setdefault(label, {}).setdefault(depth, []).append(store.get(spec).solved)
+        return {label: {d: np.array(t) for d, t in by_depth.items()} for label, by_depth in times.items()}
 
     def draw(self, results: Times, command: str) -> Any:
         return draw(results, self.protocol, self.cap, command)
 
     def claims(self, results: Times) -> list[Claim]:
         return claims(results, self.protocol)
+
+    def table(self, results: Times) -> str:
+        return learning_table(results, self.cap)
 
     def words_of(self, specs: Sequence[Spec]) -> str:
         """At any depths and seeds, where world, prior, agents and cap are this figure's."""
@@ -133,10 +132,10 @@ def times_by_cap(runs: Sequence[RunSummary], protocol: DeepSeaProtocol) -> Itera
 
 @styled
 def draw(times: Times, protocol: DeepSeaProtocol, cap: int, command: str) -> Any:
-    """Medians over seeds, unsolved counted as longer than the cap; a curve ends where half the seeds fail."""
+    """Medians over seeds, unsolved counted as longer than the cap; above it a mark where half the seeds fail."""
     figure, axes = new_figure(width=7.6, height=4.4)
-    depths = np.array(list(times[K_OPTIMAL]))
-    seeds = len(times[K_OPTIMAL][depths[0]])
+    depths, seeds = np.array(list(times[K_OPTIMAL])), most_seeds(times)
+    above = float(cap)
     for i, (label, by_depth) in enumerate(times.items()):
         line = series(i)
         medians = np.array([median_time(t) for t in by_depth.values()])
@@ -144,82 +143,25 @@ def draw(times: Times, protocol: DeepSeaProtocol, cap: int, command: str) -> Any
         if seeds >= FEWEST:
             ends = np.array([median_interval(t)[1:] for t in by_depth.values()])
             axes.fill_between(depths, ends[:, 0], np.minimum(ends[:, 1], cap), color=line["color"], alpha=0.15, lw=0)
-    axes.plot(depths, 2.0 ** (depths - 1), "--", color="grey", label="$2^{L-1}$", linewidth=1)
+        if (failed := np.isnan(medians)).any():
+            above *= STEP
+            mark = {"color": line["color"], "marker": line["marker"], "markersize": 3, "markerfacecolor": "none"}
+            axes.plot(depths[failed], np.full(failed.sum(), above), linestyle="none", **mark)
+    ends = np.array([depths[0], min(depths[-1], 1.0 + np.log2(cap))])
+    axes.plot(ends, 2.0 ** (ends - 1.0), "--", color="grey", label="$2^{L-1}$", linewidth=1)
     axes.axhline(cap, color="0.7", linewidth=0.8)
-    axes.set(yscale="log", ylim=(1, 1.5 * cap), xlabel="depth $L$", ylabel="episodes until solved (median)")
+    axes.set(yscale="log", ylim=(1, STEP * above), xlabel="depth $L$", ylabel="episodes until solved (median)")
     axes.set_title("Learning time on DeepSea")
     figure.legend(loc="outside right center", frameon=False, fontsize=7)
-    bands = "; bands: 95% intervals of the median" if seeds >= FEWEST else "; too few seeds for intervals"
-    caption = f"protocol `{protocol.name}` ({protocol.note})\n{seeds} seeds, cap {cap:,} episodes{bands}; {command}"
-    figure.supxlabel(caption, fontsize=6)
+    figure.supxlabel(_caption(times, protocol, cap, command), fontsize=6)
     return figure
 
 
-def claims(times: Times, protocol: DeepSeaProtocol) -> list[Claim]:
-    """The paper's sentences on this figure."""
-    return [
-        _fails_beyond(times, GREEDY, 6, "ε-greedy fails to solve problems larger than L = 6"),
-        _fails_beyond(times, SOFT, 14, "soft Q-learning fails to solve problems larger than L = 14"),
-        _exponential(times),
-        _most_efficient(times, max(times[K_OPTIMAL])),
-        _optimal_no_worse(times),
-        _left_out_no_better(times, protocol),
-    ]
-
-
-def _share(t: Floats) -> float:
-    return float(np.isfinite(t).mean())
-
-
-def _fails_beyond(times: Times, label: str, limit: int, sentence: str) -> Claim:
-    shares = {depth: _share(t) for depth, t in times[label].items()}
-    numbers = "share of seeds solved: " + ", ".join(f"L={d} {s:.0%}" for d, s in shares.items())
-    if max(shares) <= limit or min(shares) > limit:
-        return Claim("figure 2", sentence, None, numbers)
-    holds = all((s >= 0.5) == (d <= limit) for d, s in shares.items())
-    return Claim("figure 2", sentence, holds, numbers)
-
-
-def _exponential(times: Times) -> Claim:
-    rates = {}
-    for label in (GREEDY, SOFT):
-        medians = {d: median_time(t) for d, t in times[label].items() if np.isfinite(median_time(t))}
-        if len(medians) >= 3:
-            rates[label] = float(np.polyfit(list(medians), np.log2(list(medians.values())), 1)[0])
-    numbers = "; ".join(f"{label}: doubles every {1 / rate:.1f} layers" for label, rate in rates.items())
-    holds = all(rate > 0.5 for rate in rates.values()) if len(rates) == 2 else None
-    return Claim("figure 2", "the dithering approaches take time exponential in L, about 2^(L−1)", holds, numbers)
-
-
-def _most_efficient(times: Times, depth: int) -> Claim:
-    medians = {label: median_time(by_depth[depth]) for label, by_depth in times.items()}
-    ranked = sorted((m, label) for label, m in medians.items() if np.isfinite(m))
-    best = {label for _, label in ranked[:2]}
-    numbers = f"L={depth}: " + ", ".join(f"{label} {m:.0f}" for m, label in ranked[:5])
-    sentence = "Thompson sampling and K-learning are the most efficient"
-    return Claim("figure 2", sentence, best == {THOMPSON, K_OPTIMAL} if len(ranked) >= 2 else None, numbers)
-
-
-def _optimal_no_worse(times: Times) -> Claim:
-    pairs = {d: (median_time(times[K_OPTIMAL][d]), median_time(times[K_SCHEDULE][d])) for d in times[K_OPTIMAL]}
-    worse = [d for d, (a, b) in pairs.items() if not a <= b and not (np.isfinite(a) and np.isnan(b))]
-    numbers = "optimal/schedule: " + ", ".join(f"L={d} {_show(a)}/{_show(b)}" for d, (a, b) in pairs.items())
-    worse = [d for d in worse if not (np.isnan(pairs[d][0]) and np.isnan(pairs[d][1]))]
-    return Claim("figure 2", "the optimal τ does no worse than the schedule", not worse, numbers)
-
-
-def _left_out_no_better(times: Times, protocol: DeepSeaProtocol) -> Claim:
-    sentence = "BOLT, UCFH and UCRL2 do not do much better than dithering"
-    beyond = [d for d in times[K_OPTIMAL] if d > 14]
-    shares = {label: [_share(times[label][d]) for d in beyond] for label in protocol.left_out() if label in times}
-    if not beyond or not shares:
-        missing = "they were not run" if not shares else "no depth above 14 was run"
-        return Claim("figure 2", sentence, None, missing)
-    numbers = f"share of seeds solved at L={beyond}: " + "; ".join(
-        f"{label} {', '.join(f'{s:.0%}' for s in by_depth)}" for label, by_depth in shares.items()
+def _caption(times: Times, protocol: DeepSeaProtocol, cap: int, command: str) -> str:
+    least, most = min(len(t) for by_depth in times.values() for t in by_depth.values()), most_seeds(times)
+    seeds = f"{most} seeds" if least == most else f"{most} seeds, {least} or more where most fail"
+    bands = "bands: 95% intervals of the median" if most >= FEWEST else "too few seeds for intervals"
+    return (
+        f"protocol `{protocol.name}` ({protocol.note})\n"
+        f"{seeds}, cap {cap:,} episodes; open marks: longer than the cap; {bands}\n{command}"
     )
-    return Claim("figure 2", sentence, all(s < 0.5 for by_depth in shares.values() for s in by_depth), numbers)
-
-
-def _show(x: float) -> str:
-    return f"{x:.0f}" if np.isfinite(x) else "–"

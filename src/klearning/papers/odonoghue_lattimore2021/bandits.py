@@ -23,7 +23,7 @@ from klearning.experiments.store import Store
 from klearning.experiments.summaries import StoreSummary
 from klearning.figures.canvas import new_grid, series, styled
 from klearning.papers.claims import Claim, Verdict, table
-from klearning.papers.figure import Figure
+from klearning.papers.figure import Curve, Figure, Plot, mean_curve
 from klearning.statistics import mean_interval
 from klearning.theory.bandits import bandit_regret_bound, thompson_is_optimistic
 from klearning.trials.agent import Agent
@@ -33,6 +33,7 @@ VARIATIONAL, THOMPSON, K_LEARNING = "VBOS", "Thompson sampling", "K-learning"
 UCB = "UCBVI, fitted (Hoeffding × {:g})"
 OPTIMISTIC = (VARIATIONAL, THOMPSON)  # those of which the theorem speaks
 PROTOCOL = "bandits"
+LOOKS = {K_LEARNING: 0, THOMPSON: 2, VARIATIONAL: 4}  # as in other papers' figures; UCB has 1
 
 
 class Kind(NamedTuple):
@@ -93,6 +94,9 @@ class Bandits(Figure[Results]):
     def contestants(self) -> Mapping[str, Mapping[str, Agent]]:
         return {PROTOCOL: {who: agent for kind in KINDS.values() for who, agent in kind.contestants().items()}}
 
+    def plots(self, results: Results) -> list[Plot]:
+        return [plot(name, by_agent) for name, by_agent in results.items()]
+
     def verdict(self, summary: StoreSummary) -> Verdict | None:
         if (largest := self.read_largest(summary.store)) is None:
             return None
@@ -105,6 +109,17 @@ class Bandits(Figure[Results]):
 FIGURES = (Bandits(),)
 
 
+def plot(name: str, by_agent: dict[str, BatchRecord]) -> Plot:
+    """Of one kind of arms."""
+    agents, first = KINDS[name].contestants(), by_agent[VARIATIONAL]
+    curves = [mean_curve(who, type(agents[who]).__name__, r.points, r.regret) for who, r in by_agent.items()]
+    bound = Curve("bound of the theorem", "", first.points, bandit_regret_bound(ARMS, first.points, KINDS[name].noise))
+    count = len(first.optimal)
+    caption = f"Exact regret, mean over {count:,} bandits drawn from the prior; bands: 95% intervals of the mean."
+    axes = "round", "mean cumulative regret"
+    return Plot(f"Bandits: {ARMS} {name}", *axes, [*curves, bound], caption, x_log=True, y_log=True)
+
+
 @styled
 def draw(results: Results, command: str) -> Any:
     figure, grid = new_grid(1, len(results), width=9.6, height=3.9)
@@ -112,7 +127,7 @@ def draw(results: Results, command: str) -> Any:
         t = by_agent[VARIATIONAL].points
         for i, (who, runs) in enumerate(by_agent.items()):
             mean, error = runs.regret.mean(axis=0), runs.regret.std(axis=0, ddof=1) / np.sqrt(len(runs.regret))
-            style = series(i)
+            style = series(LOOKS.get(who, 1))
             axes.plot(t, mean, label=who.split(" (")[0], linewidth=1.3, markersize=3.5, markevery=(2 * i, 8), **style)
             axes.fill_between(t, mean - 1.96 * error, mean + 1.96 * error, color=style["color"], alpha=0.15, lw=0)
         bound = bandit_regret_bound(ARMS, t, KINDS[name].noise)

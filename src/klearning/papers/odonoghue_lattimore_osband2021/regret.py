@@ -1,7 +1,7 @@
 """Regret against rounds in three games, against four opponents.
 
-A game is no world and has no spec: all seeds of an agent in a game against an opponent are played at once and kept as
-one file. In `random games` seed k also draws game k, 5 × 5, from the prior that agents begin with.
+All seeds of an agent in a game against an opponent are played at once and kept as one file. In `random games` seed k
+also draws game k, 5 × 5, from the prior that agents begin with.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from klearning.games.player import Player
 from klearning.games.thompson import Thompson
 from klearning.games.ucb import UCB
 from klearning.papers.claims import Claim, Verdict, table
-from klearning.papers.figure import Figure
+from klearning.papers.figure import Figure, Plot, mean_curve
 from klearning.statistics import Interval, mean_interval
 
 VERSION = 1
@@ -124,6 +124,9 @@ class Regret(Figure[Results]):
     def table(self, results: Results) -> str:
         return regret_table(results)
 
+    def plots(self, results: Results) -> list[Plot]:
+        return [plot(results, game, opponent) for game in GAMES for opponent in OPPONENTS]
+
     def verdict(self, summary: StoreSummary) -> Verdict | None:
         if (largest := self.read_largest(summary.store)) is None:
             return None
@@ -132,6 +135,14 @@ class Regret(Figure[Results]):
 
 
 FIGURES = (Regret(),)
+
+
+def plot(results: Results, game: str, opponent: str) -> Plot:
+    growths = {agent: results[game, opponent, agent] for agent in PLAYERS}
+    curves = [mean_curve(who, type(PLAYERS[who]).__name__, g.points, g.regret) for who, g in growths.items()]
+    seeds = len(growths[K_LEARNING].regret)
+    caption = f"Exact regret, mean over {seeds} seeds; bands: 95%. Below zero: paid more than the game is worth."
+    return Plot(f"Games: {game}, {WORDS[opponent]}", "round", "mean cumulative regret", curves, caption)
 
 
 @styled

@@ -22,7 +22,7 @@ from klearning.experiments.store import Store
 from klearning.experiments.summaries import StoreSummary
 from klearning.figures.canvas import new_grid, series, styled
 from klearning.papers.claims import Claim, Verdict, table
-from klearning.papers.figure import Figure
+from klearning.papers.figure import Curve, Figure, Plot, mean_curve
 from klearning.papers.odonoghue2021.protocols import TEXT
 from klearning.statistics import Interval, mean_interval
 from klearning.trials.agent import Agent
@@ -32,6 +32,7 @@ AGENTS: dict[str, Agent] = {VARIATIONAL: VAPOR(), K_LEARNING: KLearning(), THOMP
 PRIOR = Prior(Gaussian(0.0, 1.0, 1.0), Dirichlet(1.0))
 WORLD = {"name": "random_mdp", "states": 5, "actions": 2, "horizon": 5}
 PROTOCOL = "vapor"
+LOOKS = {K_LEARNING: 0, THOMPSON: 2, VARIATIONAL: 4}  # as in other papers' figures
 PATIENCE = 2  # episodes at a depth, times its square
 
 
@@ -84,6 +85,9 @@ class Learning(Figure[Results]):
     def contestants(self) -> Mapping[str, Mapping[str, Agent]]:
         return {PROTOCOL: AGENTS}
 
+    def plots(self, results: Results) -> list[Plot]:
+        return [sea_plot(results), worlds_plot(results)]
+
     def verdict(self, summary: StoreSummary) -> Verdict | None:
         if (largest := self.read_largest(summary.store)) is None:
             return None
@@ -96,13 +100,36 @@ class Learning(Figure[Results]):
 FIGURES = (Learning(),)
 
 
+def sea_plot(results: Results) -> Plot:
+    curves, depths = [], np.array(list(results.seas), float)
+    for who, agent in AGENTS.items():
+        times = [_time(results, depth, who) for depth in results.seas]
+        mean, low, high = (np.array([getattr(x, part) for x in times]) for part in ("estimate", "low", "high"))
+        curves.append(Curve(who, type(agent).__name__, depths, mean, low, high))
+    seeds = len(next(iter(results.seas.values()))[VARIATIONAL].solved)
+    caption = (
+        f"Mean over {seeds} seeds of the first episode by which a tenth of all so far found the treasure; bands: 95%."
+    )
+    return Plot("VAPOR: time to solve DeepSea", "depth L", "mean episodes until solved", curves, caption)
+
+
+def worlds_plot(results: Results) -> Plot:
+    curves = [
+        mean_curve(who, type(AGENTS[who]).__name__, runs.points, runs.regret) for who, runs in results.worlds.items()
+    ]
+    count = len(results.worlds[VARIATIONAL].optimal)
+    caption = f"Exact regret, mean over {count} worlds drawn from the prior, transitions known; bands: 95%."
+    axes = "episode", "mean cumulative regret"
+    return Plot("VAPOR: Bayes regret on random worlds", *axes, curves, caption, x_log=True, y_log=True)
+
+
 @styled
 def draw(results: Results, command: str) -> Any:
     figure, grid = new_grid(1, 2, width=9.6, height=3.9)
     sea, worlds = grid[0]
     depths = list(results.seas)
     for i, who in enumerate(AGENTS):
-        style = series(i)
+        style = series(LOOKS[who])
         times = [_time(results, depth, who) for depth in depths]
         sea.plot(depths, [x.estimate for x in times], label=who, linewidth=1.3, markersize=4, **style)
         sea.fill_between(

@@ -1,13 +1,9 @@
 // Learning as a film: one panel a run, one clock for all. A layer of the world is a row of cells.
-class Film {
+class Frames {
   constructor(film, stage) {
     const text = atob(film.data), bytes = new Uint8Array(text.length);
     for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-    const { policy, ...rest } = film;
-    Object.assign(this, rest, { stage, policyKept: policy, actions: stage.next.length, states: stage.rows.reduce((a, b) => a + b, 0) });
-    this.view = new DataView(bytes.buffer);
-    this.size = this.states * (2 + 2 * this.actions + (policy ? this.actions - 1 : 0));
-    this.frames = film.t.length;
+    Object.assign(this, film, { stage, frames: film.t.length, view: new DataView(bytes.buffer) });
   }
 
   // the last frame at or before episode t; the first where there is none
@@ -15,6 +11,15 @@ class Film {
     let k = 0;
     while (k + 1 < this.frames && this.t[k + 1] <= t) k++;
     return k;
+  }
+}
+
+class Film extends Frames {
+  constructor(film, stage) {
+    const { policy, ...rest } = film;
+    super(rest, stage);
+    Object.assign(this, { policyKept: policy, actions: stage.next.length, states: stage.rows.reduce((a, b) => a + b, 0) });
+    this.size = this.states * (2 + 2 * this.actions + (policy ? this.actions - 1 : 0));
   }
 
   share(k, s) { return this.view.getUint16(k * this.size + 2 * s, true) / 65535; }
@@ -49,14 +54,15 @@ function mix(a, b, share) {
   return "rgb(" + [0, 1, 2].map((i) => Math.round(channel(a, i) + (channel(b, i) - channel(a, i)) * share)).join(",") + ")";
 }
 
-class Panel {
+// What shows one film: a list to choose it from, a canvas, a scale, facts. A subclass draws.
+class Screen {
   constructor(place, player, chosen) {
     this.player = player;
     this.root = make("div", { class: "panel" }, place);
     this.select = make("select", { "aria-label": "Run shown in this panel" }, this.root);
-    data.stages.forEach((stage, number) => {
+    player.reel.stages.forEach((stage, number) => {
       const group = make("optgroup", { label: stage.title }, this.select);
-      data.films.forEach((film, i) => {
+      player.reel.films.forEach((film, i) => {
         if (film.stage === number) make("option", { value: i }, group, `${film.label} · seed ${film.seed}`);
       });
     });
@@ -78,26 +84,52 @@ class Panel {
 
   load(i) {
     this.select.value = String(i);
-    this.film = filmOf(i);
+    this.film = this.player.film(i);
     this.tip.hidden = true;
   }
 
   draw() {
-    const width = this.root.clientWidth, film = this.film, rows = film.stage.rows;
+    const width = this.root.clientWidth;
     if (!width || this.player.t === undefined) return;
-    const widest = Math.max(...rows), cell = Math.min(width / widest, (width * 1.25) / rows.length);
-    const height = Math.ceil(cell * rows.length), sharp = window.devicePixelRatio || 1;
+    this.k = this.film.frame(this.player.t);
+    this.paint(width);
+    this.words();
+  }
+
+  // a clean sheet of this height, in sharp pixels
+  sheet(width, height) {
+    const sharp = window.devicePixelRatio || 1;
     this.canvas.width = Math.round(width * sharp);
     this.canvas.height = Math.round(height * sharp);
     this.canvas.style.height = `${height}px`;
-    this.cell = cell;
-    this.margin = (width - cell * widest) / 2;
     const pen = this.canvas.getContext("2d");
     pen.scale(sharp, sharp);
+    return pen;
+  }
+
+  // numbers with their names beside the pointer
+  tell(event, title, lines) {
+    const box = this.canvas.getBoundingClientRect();
+    this.tip.replaceChildren();
+    make("strong", {}, this.tip, title);
+    const body = make("table", {}, this.tip);
+    for (const [name, number] of lines) { const line = make("tr", {}, body); make("td", {}, line, name); make("td", {}, line, number); }
+    const x = event.clientX - box.left, space = this.tip.offsetWidth;
+    this.tip.style.left = `${Math.max(0, Math.min(x + 14, box.width - space))}px`;
+    this.tip.style.top = `${event.clientY - box.top + this.canvas.offsetTop + 18}px`;
+  }
+}
+
+// A world: a row of cells for every layer.
+class Grid extends Screen {
+  paint(width) {
+    const rows = this.film.stage.rows;
+    const widest = Math.max(...rows), cell = Math.min(width / widest, (width * 1.25) / rows.length);
+    const pen = this.sheet(width, Math.ceil(cell * rows.length));
+    this.cell = cell;
+    this.margin = (width - cell * widest) / 2;
     pen.translate(this.margin, 0);
-    this.k = film.frame(this.player.t);
     this.cells(pen);
-    this.words();
   }
 
   // between 0 and 1, how dark a cell is
@@ -163,12 +195,19 @@ class Panel {
       make("b", {}, this.facts, show(film.found[k]));
       this.facts.append(film.found[k] === 1 ? " time found · " : " times found · ");
     }
-    this.facts.append("regret ");
+    this.facts.append(`${film.measure || "regret"} `);
     make("b", {}, this.facts, show(film.regret[k]));
     if (!film.policyKept) this.facts.append(" · arrows: the action taken most (this run kept no policies)");
     const found = film.found ? `, ${film.stage.prize} found ${film.found[k]} times` : "";
     this.canvas.setAttribute("aria-label",
       `${film.label}, ${film.stage.title}: ${value ? "values" : "visits"} after ${film.t[k]} episodes, from ${this.least.textContent} to ${this.most.textContent}${found}`);
+  }
+
+  // the middle of a cell of a plane, in the numbers that it is of
+  whereabouts(row, column) {
+    const [across, up] = this.film.stage.axes, rows = this.film.stage.rows, side = rows[0];
+    const at = (axis, share) => `${axis.name} ${show(axis.low + share * (axis.high - axis.low))}`;
+    return `${at(across, (column + 0.5) / side)}, ${at(up, 1 - (row + 0.5) / rows.length)}`;
   }
 
   point(event) {
@@ -179,31 +218,36 @@ class Panel {
     if (this.tip.hidden) return;
     let s = column;
     for (let l = 0; l < row; l++) s += rows[l];
-    this.tip.replaceChildren();
-    make("strong", {}, this.tip, `row ${row + 1}, column ${column + 1}`);
-    const body = make("table", {}, this.tip), chances = film.policy(k, s);
+    const chances = film.policy(k, s);
     const lines = [["value", show(film.value(k, s))], ["visits", show(Math.round(film.visits(k, s)))]];
     if (chances) chances.forEach((p, a) => lines.push([`chance of ${film.stage.actions[a]}`, p.toFixed(2)]));
-    for (const [name, number] of lines) { const line = make("tr", {}, body); make("td", {}, line, name); make("td", {}, line, number); }
-    const x = event.clientX - box.left, space = this.tip.offsetWidth;
-    this.tip.style.left = `${Math.max(0, Math.min(x + 14, box.width - space))}px`;
-    this.tip.style.top = `${event.clientY - box.top + this.canvas.offsetTop + 18}px`;
+    this.tell(event, film.stage.axes ? this.whereabouts(row, column) : `row ${row + 1}, column ${column + 1}`, lines);
   }
 }
 
-const decoded = new Map();
-function filmOf(i) {
-  if (!decoded.has(i)) decoded.set(i, new Film(data.films[i], data.stages[data.films[i].stage]));
-  return decoded.get(i);
-}
+const grids = {
+  Film, Screen: Grid, unit: "episode", title: "Film of learning",
+  options(player, box) {
+    for (const [value, words] of [["value", "value"], ["visits", "visits (log)"]]) {
+      const label = make("label", {}, box);
+      const radio = make("input", { type: "radio", name: "what", value }, label);
+      radio.checked = value === player.what;
+      label.append(words);
+      radio.addEventListener("change", () => { player.what = value; player.place.classList.toggle("visits", value === "visits"); player.draw(); });
+    }
+    // in a plane actions lead to no cell of the next row
+    if (player.reel.stages.some((stage) => !stage.axes)) player.switch(box, "policy arrows", "arrows");
+  },
+};
 
+// One clock for all screens of a reel; a kind says what they are and which options they have.
 class Player {
-  constructor(place) {
-    Object.assign(this, { what: "value", arrows: true, playing: null, place });
-    this.controls(make("div", { class: "player", role: "group", "aria-label": "Film of learning" }, place));
+  constructor(place, reel, kind) {
+    Object.assign(this, { what: "value", arrows: true, playing: null, place, reel, kind, decoded: new Map() });
+    this.controls(make("div", { class: "player", role: "group", "aria-label": kind.title }, place));
     this.panels = [];
     const row = make("div", { class: "panels" }, place);
-    for (const chosen of data.opening) this.panels.push(new Panel(row, this, chosen));
+    for (const chosen of reel.opening) this.panels.push(new kind.Screen(row, this, chosen));
     this.spoken = make("p", { class: "spoken", "aria-live": "polite" }, place);
     this.retime();
     place.addEventListener("keydown", (event) => this.key(event));
@@ -213,24 +257,28 @@ class Player {
   controls(bar) {
     this.button = make("button", { type: "button", class: "play" }, bar, "▶ Play");
     this.clock = make("output", {}, bar);
-    this.slider = make("input", { type: "range", min: 0, step: 1, value: 0, "aria-label": "Episode" }, bar);
+    this.slider = make("input", { type: "range", min: 0, step: 1, value: 0, "aria-label": this.kind.unit[0].toUpperCase() + this.kind.unit.slice(1) }, bar);
     const options = make("div", { class: "options" }, bar);
-    for (const [value, words] of [["value", "value"], ["visits", "visits (log)"]]) {
-      const label = make("label", {}, options);
-      const radio = make("input", { type: "radio", name: "what", value }, label);
-      radio.checked = value === this.what;
-      label.append(words);
-      radio.addEventListener("change", () => { this.what = value; this.place.classList.toggle("visits", value === "visits"); this.draw(); });
-    }
-    const label = make("label", {}, options);
-    const box = make("input", { type: "checkbox" }, label);
-    box.checked = true;
-    label.append("policy arrows");
-    box.addEventListener("change", () => { this.arrows = box.checked; this.draw(); });
+    this.kind.options(this, options);
     const keys = make("span", { class: "keys" }, options);
     for (const [key, words] of [["space", " play · "], ["←", " "], ["→", " step"]]) { make("kbd", {}, keys, key); keys.append(words); }
     this.button.addEventListener("click", () => this.toggle());
     this.slider.addEventListener("input", () => { this.stop(); this.go(Number(this.slider.value), true); });
+  }
+
+  film(i) {
+    const { films, stages } = this.reel;
+    if (!this.decoded.has(i)) this.decoded.set(i, new this.kind.Film(films[i], stages[films[i].stage]));
+    return this.decoded.get(i);
+  }
+
+  // a box to tick that turns a property of the player on and off
+  switch(place, words, property) {
+    const label = make("label", {}, place);
+    const box = make("input", { type: "checkbox" }, label);
+    box.checked = this[property];
+    label.append(words);
+    box.addEventListener("change", () => { this[property] = box.checked; this.draw(); });
   }
 
   // the clock ticks at every time at which some panel has a frame
@@ -245,8 +293,8 @@ class Player {
     this.i = Math.max(0, Math.min(i, this.times.length - 1));
     this.t = this.times[this.i];
     this.slider.value = this.i;
-    this.slider.setAttribute("aria-valuetext", `episode ${this.t}`);
-    this.clock.textContent = `episode ${show(this.t)}`;
+    this.slider.setAttribute("aria-valuetext", `${this.kind.unit} ${this.t}`);
+    this.clock.textContent = `${this.kind.unit} ${show(this.t)}`;
     this.draw();
     if (say) this.spoken.textContent = this.panels.map((p) => p.canvas.getAttribute("aria-label")).join(". ");
   }

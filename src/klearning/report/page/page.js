@@ -41,5 +41,6 @@ fold();
 navigation();
 choosers();
 document.querySelectorAll("[data-chart]").forEach((place) => new Chart(place, data.charts[place.dataset.chart]));
-if (data.films.length) new Player(document.getElementById("films"));
+if (data.films.length) new Player(document.getElementById("films"), data, grids);
+if (data.matches) new Player(document.getElementById("matches"), data.matches, triangles);
 theme();

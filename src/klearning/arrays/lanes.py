@@ -1,0 +1,150 @@
+"""Eight numbers at a time, in vector instructions, written down where a compiler does not find them by itself.
+
+A compiler makes vector instructions of a loop over arrays behind checks that no two of the arrays overlap. For a dozen
+arrays and a layer of 25 states they take as long as the arithmetic. `load` and `store` say what is read and written
+when, so nothing is left to check; arithmetic between the two is written as for numbers, and means the same to the bit.
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, models, overload, register_model
+
+LANES = 8
+ELEMENTS = {"float": ir.DoubleType(), "int": ir.IntType(64), "bool": ir.IntType(1)}
+
+
+class Lanes(types.Type):  # type: ignore[misc]  # Numba is not typed
+    """The type of eight numbers, of eight integers, or of eight answers to a comparison."""
+
+    def __init__(self, element: str) -> None:
+        self.element = element
+        super().__init__(f"Lanes({element})")
+
+    @property
+    def vector(self) -> ir.VectorType:
+        return ir.VectorType(ELEMENTS[self.element], LANES)
+
+
+FLOATS, INTS, BOOLS = Lanes("float"), Lanes("int"), Lanes("bool")
+
+
+@register_model(Lanes)
+class LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Lanes) -> None:
+        super().__init__(manager, kind, kind.vector)
+
+
+def in_all_lanes(builder: Any, value: Any, kind: Any, like: Lanes) -> Any:
+    """Lanes as they are, and a number in each of them."""
+    if isinstance(kind, Lanes):
+        return value
+    one = builder.insert_element(ir.Constant(like.vector, ir.Undefined), value, ir.IntType(32)(0))
+    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+
+
+def lanes_among(*kinds: Any) -> Lanes | None:
+    return next((kind for kind in kinds if isinstance(kind, Lanes)), None)
+
+
+def place(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any:
+    """Where lanes begin in an array: a pointer."""
+    data = cgutils.create_struct_proxy(kind)(context, builder, value=array).data
+    return builder.bitcast(builder.gep(data, [i]), FLOATS.vector.as_pointer())
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load(typing: Any, x: Any, i: Any) -> Any:
+    """x[i : i+8], for a contiguous array."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(place(context, builder, signature.args[0], *args), align=8)
+
+    return FLOATS(x, i), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store(typing: Any, x: Any, i: Any, lanes: Any) -> Any:
+    """x[i : i+8] = lanes."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[2], place(context, builder, signature.args[0], *args[:2]), align=8)
+        return context.get_dummy_value()
+
+    return types.void(x, i, lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def choose(typing: Any, which: Any, x: Any, y: Any) -> Any:
+    """x where ``which`` is true and y elsewhere, for numbers and for lanes."""
+    kind = lanes_among(which, x, y)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if kind is None:
+            return builder.select(*args)
+        either = (in_all_lanes(builder, value, given, FLOATS) for value, given in zip(args[1:], (x, y), strict=True))
+        return builder.select(args[0], *either)
+
+    return (types.float64 if kind is None else FLOATS)(which, x, y), generate
+
+
+def define(name: Any, build: Callable[..., Any], answer: Lanes | None = None) -> None:
+    """What an operator of two arguments, one of them lanes, is."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def apply(typing: Any, x: Any, y: Any) -> Any:
+        kind: Any = lanes_among(x, y)
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return build(builder, *(in_all_lanes(builder, *pair, kind) for pair in zip(args, (x, y), strict=True)))
+
+        return (answer or kind)(x, y), generate
+
+    @overload(name)  # type: ignore[untyped-decorator]
+    def among(x: Any, y: Any) -> Any:
+        def call(x: Any, y: Any) -> Any:
+            return apply(x, y)
+
+        return call if lanes_among(x, y) else None
+
+
+def define_single(name: Any, build: Callable[..., Any]) -> None:
+    """What a function of lanes alone is."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def apply(typing: Any, x: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return build(builder, *args)
+
+        return x(x), generate
+
+    @overload(name)  # type: ignore[untyped-decorator]
+    def among(x: Any) -> Any:
+        def call(x: Any) -> Any:
+            return apply(x)
+
+        return call if isinstance(x, Lanes) else None
+
+
+def is_float(x: Any) -> bool:
+    return bool(x.type == FLOATS.vector)
+
+
+def absolute(builder: Any, x: Any) -> Any:
+    kind = ir.FunctionType(x.type, [x.type])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.v{LANES}f64"), [x])
+
+
+define(operator.add, lambda builder, x, y: builder.fadd(x, y) if is_float(x) else builder.add(x, y))
+define(operator.sub, lambda builder, x, y: builder.fsub(x, y))
+define(operator.mul, lambda builder, x, y: builder.fmul(x, y))
+define(operator.truediv, lambda builder, x, y: builder.fdiv(x, y))
+define(operator.lshift, lambda builder, x, y: builder.shl(x, y))
+define(operator.lt, lambda builder, x, y: builder.fcmp_ordered("<", x, y), BOOLS)
+define(operator.gt, lambda builder, x, y: builder.fcmp_ordered(">", x, y), BOOLS)
+define_single(operator.neg, lambda builder, x: builder.fneg(x))
+define_single(abs, absolute)

@@ -1,0 +1,153 @@
+"""Seeds side by side on a device: what every agent there is given, and how episodes come back."""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple, NoReturn, Protocol
+
+import numpy as np
+from numba import cuda
+from numpy.typing import NDArray
+
+from klearning.arrays.row_checks import same_entries
+from klearning.beliefs.belief import Belief, Prior
+from klearning.beliefs.transitions import Known
+from klearning.gpu.layout import Counts, Log, Shape, World, Worlds, new_log, no_counts, world_on_device, zeros
+from klearning.gpu.random import run_key
+from klearning.models.mdp import MDP
+
+THREADS = 128  # per block
+REGISTERS: int | None = None  # per thread at most; None lets the compiler choose
+LAUNCH_SECONDS = 0.2  # about how long a kernel runs before Python may show progress or stop
+LAUNCH_BYTES = 2**30  # what the log of one launch may take
+SMALLEST, LARGEST = 1e-25, 1e25  # of the prior's numbers: their squares are float32
+
+Float32s = NDArray[np.float32]
+
+
+def refuse(what: str, able: str) -> NoReturn:
+    raise ValueError(f'{what} has no form for device="gpu", which can do {able}: use device="cpu"')
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A world, or one per seed, and what each seed has seen of it, on the device."""
+
+    world: World
+    shape: Shape
+    counts: Counts
+    share: Any  # (S·(A−1), seeds): the policies
+    key: tuple[np.uint32, np.uint32]
+    seeds: Any  # (seeds,), uint32
+    threads: int = THREADS
+    registers: int | None = REGISTERS
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        return -(-len(self.seeds) // self.threads), self.threads
+
+
+class Form(Protocol):
+    """An agent as the device plays it: made of (agent, prior, mdp), or a ValueError that names what it can do."""
+
+    diagnostics: tuple[str, ...]
+
+    def begin(self, batch: Batch) -> Any:
+        """What is carried from episode to episode, on the device."""
+
+    def advance(self, batch: Batch, state: Any, log: Log, first: int, count: int) -> None:
+        """Play ``count`` episodes of every seed, the first of them episode ``first`` = 0, 1, …; write the log."""
+
+
+def new_batch(world: MDP | Worlds, agent: str, seeds: NDArray[np.uint32]) -> Batch:
+    there, shape = world_on_device(world)
+    share = zeros((shape.states * (shape.actions - 1), len(seeds)))
+    counts, key = no_counts(there, shape, len(seeds)), run_key(world.name, agent)
+    return Batch(there, shape, counts, share, key, cuda.to_device(seeds))
+
+
+def bytes_per_seed(world: MDP | Worlds) -> int:
+    """What a seed takes on the device, without its log."""
+    one = world if isinstance(world, MDP) else world.like
+    pairs, entries = one.states * one.actions, int(one.rows.length.sum())
+    own = 0 if isinstance(world, MDP) else pairs + entries
+    return 4 * (2 * pairs + one.states * (one.actions - 1) + entries + own)
+
+
+class Chunk(NamedTuple):
+    """What some episodes in a row have left, on the host; (seeds, episodes)."""
+
+    values: Float32s
+    returns: Float32s
+    hits: NDArray[np.bool_]
+    diagnostics: Float32s  # (names, seeds, episodes)
+
+
+def on_host(log: Log, names: int, count: int) -> Chunk:
+    """The first ``count`` episodes of a log."""
+    values, returns, hits, talk = (x[:count].copy_to_host() for x in log)
+    return Chunk(values.T, returns.T, hits.T > 0.0, talk[:, :names].transpose(1, 2, 0))
+
+
+def play(form: Form, batch: Batch, episodes: int) -> Iterator[tuple[Log, int]]:
+    """All episodes, launch by launch: the log on the device, and how many episodes of it are new.
+
+    Launches double until they take about `LAUNCH_SECONDS`.
+    """
+    names, seeds, state = len(form.diagnostics), len(batch.seeds), form.begin(batch)
+    most = max(1, min(episodes, LAUNCH_BYTES // (4 * seeds * (3 + names))))
+    log = new_log(names, most, seeds)
+    first, size = 0, 1
+    while first < episodes:
+        count, began = min(size, most, episodes - first), time.perf_counter()
+        form.advance(batch, state, log, first, count)
+        cuda.synchronize()
+        if count == size and time.perf_counter() - began < LAUNCH_SECONDS / 2:
+            size *= 2
+        first += count
+        yield log, count
+
+
+def beliefs(batch: Batch, prior: Prior, mdp: MDP, which: Iterable[int]) -> list[Belief]:
+    """What some of the seeds believe, counted from the first, as the CPU has it."""
+    visits, sums, moves = (x.copy_to_host().astype(np.float64) for x in batch.counts)
+    start, succ = batch.world.start.copy_to_host(), batch.world.succ.copy_to_host()
+    pair = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    s, a = np.divmod(pair, mdp.actions)
+    cuts = mdp.layers.tolist()
+    layer = np.searchsorted(mdp.layers, s, side="right") - 1
+
+    def one(i: int) -> Belief:
+        n, r = (x[:, i].reshape(mdp.states, mdp.actions) for x in (visits, sums))
+        count = visits[pair, i] if batch.shape.single else moves[:, i]
+        blocks = [np.zeros((w, mdp.actions, y)) for w, y in pairwise(mdp.widths)]
+        for l, block in enumerate(blocks):
+            mine = layer == l
+            block[s[mine] - cuts[l], a[mine], succ[mine] - cuts[l + 1]] = count[mine]
+        n_l, r_l = ([x[low:high] for low, high in pairwise(cuts)] for x in (n, r))
+        return Belief.from_counts(prior, n_l, r_l, blocks, mdp.initial)
+
+    return [one(i) for i in which]
+
+
+def check_prior(prior: Prior, world: MDP | Worlds) -> None:
+    """That the device can hold what is believed."""
+    numbers, known = prior.reward.numbers(), prior.transitions
+    if prior.stationary:
+        refuse("a prior with stationary=True", "priors with a table for every layer")
+    if np.isfinite(numbers.noise_strength):
+        refuse(f"reward={prior.reward!r}", "Gaussian and Beta")
+    for name, x in (("noise", numbers.noise), ("sd", numbers.variance), ("strength", numbers.strength)):
+        if not SMALLEST <= x <= LARGEST:
+            refuse(f"reward={prior.reward!r}", f"rewards of a {name} between {SMALLEST:g} and {LARGEST:g}, squared")
+    if isinstance(known, Known):
+        if isinstance(world, Worlds) or not same_entries(Belief.before(prior, world).transitions.rows, world.rows):
+            refuse(f"transitions={known!r}", "transitions known as they are: Known(world)")
+    elif known.support is not None:
+        refuse(f"transitions={known!r}", "a Dirichlet over whole layers, without support")
+
+
+def check_world(world: MDP | Worlds) -> None:
+    if (world if isinstance(world, MDP) else world.like).actions < 2:
+        refuse(f"world={world!r}", "worlds with a choice: two actions or more")
