@@ -50,6 +50,16 @@ def test_both_terms_are_needed():
 
 
 @modest
+@given(enumerable(), st.integers(0, 2**32 - 1))
+def test_what_is_missed_on_a_path_of_the_mean_model(example, seed):
+    """By enumeration, for a policy that is nobody's."""
+    case, posterior, _ = example
+    rng = np.random.default_rng(seed)
+    policy = [rng.dirichlet(np.ones(Q.shape[2]), Q.shape[1]) for Q in posterior.q_values]
+    assert theory.missed_on_path(case.belief(), posterior, policy).equal(1e-8)
+
+
+@modest
 @given(cases(), bonuses, shares, shares)
 def test_the_bound_is_convex_in_the_root_of_the_share(case, bonus, optimism, other):
     """Above every tangent, whose slope is that of the envelope: near κ both sides are the same to second order."""
@@ -65,3 +75,5 @@ def test_tied_layers_are_refused():
     belief = kl.Belief.empty(kl.Prior(stationary=True), [2, 2], 2, [0.5, 0.5])
     with pytest.raises(ValueError, match="stationary=True"):
         theory.calibrated_regret(belief, theory.draws(belief, 10), 0.5)
+    with pytest.raises(ValueError, match="missed_on_path"):
+        theory.missed_on_path(belief, theory.draws(belief, 10), [np.full((2, 2), 0.5)] * 2)

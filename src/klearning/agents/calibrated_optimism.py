@@ -2,7 +2,8 @@
 
 For episode t = 1, 2, …:
 
-    draw MDPs from the posterior; v_t = mean of their optimal values, and of those of the last plans
+    draw MDPs from the posterior; v_t = J of the best policy of the mean model, and what it misses by these draws and
+    those of the last plans, on average (of tied layers: the mean of their optimal values)
     κ_t  the least with min_τ f_κ(τ) ≥ v_t (+ z standard errors of v_t), or 1, and τ_t the minimiser
     ν_t  with the bonus `split`, where κ_t = 1 is too little: the least share of its price of transitions that is not
     follow π_l(a|s) ∝ exp(K_l(s,a)/τ_t) of K-learning with bonus κ_t c/τ_t; now and then the best policy of a draw
@@ -26,7 +27,7 @@ from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode, Posterior, check_derived, learn
 from klearning.beliefs.sampling import draw_optimal
 from klearning.models.soft import Soft, soft_values
-from klearning.models.sweeps import greedy
+from klearning.models.sweeps import greedy, hard_sweep, occupancy_sweep, shared
 from klearning.optimism.blended_sweep import Blended, blended_arrays
 from klearning.optimism.bonuses import BONUSES, BonusNumbers, fill, refresh
 from klearning.optimism.calibration import calibrated
@@ -76,7 +77,13 @@ class Room(NamedTuple):
     Q: Floats
     V: Floats
     policy: Floats
+    path: Floats  # where the best policy of the mean model goes
     c: Floats
+
+
+def room_for(belief: Belief, c: Floats) -> Room:
+    shape = belief.actions, belief.states
+    return Room(np.zeros(shape), np.zeros(belief.states), np.zeros(shape), np.zeros(shape), np.zeros_like(c))
 
 
 @marked(counts=("c", "warm", "drawn", "plans"), finite=("values",), chances=("policy",), tied=("c",))
@@ -88,7 +95,7 @@ class Memory(NamedTuple):
     c: Floats  # of the whole bonus, κ = 1
     warm: float
     optimism: float  # κ of the last plan
-    values: Floats  # optimal ones of the last draws, oldest overwritten first
+    values: Floats  # what was missed by the last draws, or their optimal values; oldest overwritten first
     drawn: int  # of them, since something other than an episode changed what is believed
     plans: int  # so far
     policy: Floats
@@ -152,14 +159,38 @@ def mean_and_error(values: Floats) -> tuple[float, float]:
 
 
 @kernel
+def missed(Q: Floats, path: Floats) -> float:
+    """Σ λ(s,a) (max_b Q(s,b) − Q(s,a)), λ the path of a policy."""
+    total = 0.0
+    for s in range(Q.shape[1]):
+        best = Q[0, s]
+        for a in range(1, Q.shape[0]):
+            best = max(best, Q[a, s])
+        for a in range(Q.shape[0]):
+            total += path[a, s] * (best - Q[a, s])
+    return total
+
+
+@kernel
 def estimate_value(
     memory: Sampled, draws: int, rewards: np.random.Generator, rows: np.random.Generator
 ) -> tuple[float, float]:
-    """Of E V*, by new draws and the last ones; and its standard error."""
-    values, drawn = memory.values, memory.drawn
+    """Of E V*, by new draws and the last ones; and its standard error.
+
+    Where layers are independent E V* = J(π) + E Σ λ (max Q* − Q*), λ the path of π in the mean model, any π: most of
+    what makes V* vary from draw to draw is the same for all policies, and left out.
+    """
+    values, drawn, model, room = memory.values, memory.drawn, memory.posterior.model, memory.room
+    by_path, known = not shared(model), 0.0
+    if by_path:
+        known = hard_sweep(model, model.reward, room.Q, room.V)
+        greedy(room.Q, room.policy)
+        occupancy_sweep(model, room.policy, room.path)
     for i in range(draws):
-        values[(drawn + i) % values.size] = draw_value(memory, rewards, rows)
-    return mean_and_error(values[: min(drawn + draws, values.size)])
+        value = draw_value(memory, rewards, rows)
+        values[(drawn + i) % values.size] = missed(room.Q, room.path) if by_path else value
+    mean, error = mean_and_error(values[: min(drawn + draws, values.size)])
+    return known + mean, error
 
 
 @kernel
@@ -252,7 +283,7 @@ class CalibratedOptimism(Agent[Memory]):
         ready = program(belief, self.bonus, tied=True)
         policy = np.zeros((belief.actions, belief.states))
         values = np.zeros(self.draws * self.window)
-        room = Room(np.zeros_like(policy), np.zeros(belief.states), np.zeros_like(policy), np.zeros_like(ready.c))
+        room = room_for(belief, ready.c)
         work = blended_arrays(belief, ready.posterior) if isinstance(ready.work, Priced) else soft_part(ready.work)
         return Memory(ready.posterior, ready.numbers, ready.c, 0.0, 1.0, values, 0, 0, policy, work, room)
 

@@ -2,7 +2,7 @@
 
 For episode t = 1, 2, …:
 
-    draw MDPs from the posterior; v_t = mean of their optimal values, and of those of the last plans
+    draw MDPs from the posterior; v_t, their estimate of E V*, with those of the last plans (`calibrated_optimism`)
     κ_t  the least with max_λ Σ λ (m + √κ s √(−2 ln λ)) ≥ v_t (+ z standard errors of v_t), or 1, and λ the maximiser
     follow π_l(a|s) = λ_l(s,a) / Σ_a' λ_l(s,a'); now and then the best policy of a draw
     condition on what was seen
@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.agents.calibrated_optimism import Room, Rule, draw_rule, estimate_value, follows_draw
+from klearning.agents.calibrated_optimism import Room, Rule, draw_rule, estimate_value, follows_draw, room_for
 from klearning.arrays.compiled import kernel
 from klearning.arrays.tree_checks import refuse
 from klearning.arrays.trees import marked
@@ -139,7 +139,7 @@ class CalibratedVAPOR(Agent[Memory]):
     def begin(self, belief: Belief) -> Memory:
         numbers, shape = doubt_named(self.bonus).numbers(belief, 1.0), (belief.actions, belief.states)
         even, values = np.full(shape, 1.0 / belief.actions), np.zeros(self.draws * self.window)
-        room = Room(np.zeros(shape), np.zeros(belief.states), np.zeros(shape), np.zeros(shape))
+        room = room_for(belief, even)
         return Memory(
             belief.posterior(), numbers, np.zeros(belief.states), even, 1.0, values, 0, 0,
             even.copy(), flow_arrays(*shape), room,

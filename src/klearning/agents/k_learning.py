@@ -26,12 +26,12 @@ Memory = fixed_optimism.Memory | calibrated_optimism.Memory
 class KLearning(Delegate[Memory]):
     """K-learning with temperature "optimal", "schedule" or a number, and a bonus of the table (`optimism/bonuses.py`).
 
-    ``tolerance`` is the duality gap, relative to the optimism f − J, at which the search for τ stops. ``optimism`` is
-    a number κ in (0, 1] that multiplies the bonus, or "calibrated": the least κ whose bound is no less than the mean
-    optimal value of ``draws`` MDPs per plan from the posterior, over the last ``window`` plans, plus ``margin``
-    standard errors of it; with the bonus `split`, where κ = 1 is too little, also the least share of its price of
-    transitions. A share of ``thompson`` of the episodes is greedy in such a draw, as those of `PSRL`: a number;
-    "rising", with the logarithm of time (fitted); or "informed", where the information ratio chooses.
+    ``tolerance`` is the duality gap, relative to the optimism f − J, at which the search for τ stops. ``optimism`` is a
+    number κ in (0, 1] that multiplies the bonus, or "calibrated": the least κ whose bound is no less than the expected
+    optimal value, estimated by ``draws`` MDPs per plan from the posterior and those of the last ``window`` plans, plus
+    ``margin`` standard errors of it; with the bonus `split`, where κ = 1 is too little, also the least share of its
+    price of transitions. A share of ``thompson`` of the episodes is greedy in such a draw, as those of `PSRL`: a
+    number; "rising", with the logarithm of time (fitted); or "informed", where the information ratio chooses.
     """
 
     temperature: str | float = "optimal"

@@ -27,9 +27,9 @@ class VAPOR(Delegate[Memory]):
 
     ``tolerance`` is the duality gap, relative to the optimism Σ λ s √(−2 ln λ), at which the search for λ stops.
     ``optimism`` is a number κ in (0, 1] that multiplies the variance s², or "calibrated": the least κ with which the
-    program's value is no less than the mean optimal value of ``draws`` MDPs per plan from the posterior, over the last
-    ``window`` plans, plus ``margin`` standard errors of it. A share of ``thompson`` of the episodes is then greedy in
-    such a draw, as for `KLearning`.
+    program's value is no less than the expected optimal value, estimated by ``draws`` MDPs per plan from the posterior
+    and those of the last ``window`` plans, plus ``margin`` standard errors of it. A share of ``thompson`` of the
+    episodes is then greedy in such a draw, as for `KLearning`.
     """
 
     bonus: str = "reward"

@@ -18,7 +18,13 @@ from klearning.theory.bandits import (
     vbos_is_optimistic,
 )
 from klearning.theory.bounds import breaks_assumption, lower_bound, regret_bound, theorem_arithmetic
-from klearning.theory.calibrated import calibrated_regret, optimism_identity, optimism_tangent, shared_phi
+from klearning.theory.calibrated import (
+    calibrated_regret,
+    missed_on_path,
+    optimism_identity,
+    optimism_tangent,
+    shared_phi,
+)
 from klearning.theory.calibrated_vapor import (
     vapor_identity,
     vapor_pays_at_most,
@@ -106,6 +112,7 @@ __all__ = [
     "maximal_inequality",
     "mean_mdp",
     "mean_return",
+    "missed_on_path",
     "mixture",
     "mixture_value",
     "occupancy_of",

@@ -5,15 +5,19 @@ and c, and g(κ) = min_τ f_κ(τ):
 
     f_κ(τ) = J + Φ_κ,   Φ_κ = τH̄ + κC̄/τ               E[V* − V^π] = Φ_κ + (E V* − f_κ) ≤ Φ_κ + (E V* − f_κ)₊
     g is convex in √κ, with slope 2√κ C̄/τ*
+    E V* − J(π) = E Σ λ(s,a) (max_b Q*(s,b) − Q*(s,a)), λ that of any policy π in the mean model
 
 The proofs are on docs/evidence/calibrated.md.
 """
 
 from math import sqrt
 
+import numpy as np
+
+from klearning.arrays.types import Layers
 from klearning.beliefs.belief import Belief
 from klearning.optimism.plan import Plan, solve
-from klearning.theory.duality import half_variances, mean_return
+from klearning.theory.duality import half_variances, mean_return, occupancy_of
 from klearning.theory.ensembles import Ensemble
 from klearning.theory.inequality import Inequality, refuse_tied_layers
 from klearning.theory.unrolling import occupancy_entropy
@@ -49,6 +53,20 @@ def calibrated_regret(
     regret, error = posterior.at_start(best - achieved)
     shortfall = max(posterior.at_start(best)[0] - plan.bound, 0.0)
     return Inequality(regret, shared_phi(belief, plan, optimism, bonus) + shortfall, error)
+
+
+def missed_on_path(belief: Belief, posterior: Ensemble, policy: Layers) -> Inequality:
+    """E^t Σ_l λ_l(s,a) (max_b Q*_l(s,b) − Q*_l(s,a)) = E^t E_ρ(V*_1 − V_1^π), λ the path of π in the mean model.
+
+    Both sides are equal, for every policy.
+    """
+    refuse_tied_layers(belief, "missed_on_path")
+    gaps = [Q.max(axis=2, keepdims=True) - Q for Q in posterior.q_values]
+    missed = np.sum([(path * gap).sum(axis=(1, 2)) for path, gap in zip(occupancy_of(belief, policy), gaps)], axis=0)
+    achieved = (policy[0] * posterior.policy_q_values(policy)[0]).sum(axis=2)
+    lost = (posterior.q_values[0].max(axis=2) - achieved) @ posterior.initial
+    (left,), (right,) = posterior.average([missed]).values, posterior.average([lost]).values
+    return Inequality(float(left), float(right), float(posterior.average([missed - lost]).errors[0]))
 
 
 def optimism_tangent(belief: Belief, optimism: float, other: float, bonus: str = "reward") -> Inequality:
