@@ -1,8 +1,12 @@
 """Sweeps on a Ray cluster of two nodes of one core each on this machine: bytes, a killed node, speed, costs per run.
 
     python -m bench.ray_sweep --runs 1000 --long 8
+    python -m bench.ray_sweep --speed-up               # what two workers give, and what a run costs beside itself
 
 Needs `pip install 'klearning[ray]'`. Prints JSON.
+
+The speed-up is that of two free cores, on a machine that others use too: Linux says of every thread how long it had
+work and no core. That is taken off the clock of a worker; what is left is its work, and its waiting for work.
 """
 
 import argparse
@@ -10,12 +14,15 @@ import json
 import os
 import signal
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import klearning as kl
-from klearning.experiments.executors import Executor
+from klearning.experiments.executors import Executor, Outcome
 from klearning.experiments.executors.ray import RayExecutor
 from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.store import Store
@@ -45,16 +52,143 @@ def costs(store: Store, specs: list[Spec]) -> dict[str, float]:
     return told
 
 
+class Meter:
+    """Reads clocks of a sweep: of workers when a run ends, of all that Ray runs now and then."""
+
+    def __init__(self) -> None:
+        self.ends: list[tuple[float, dict[int, float]]] = []  # the time, and by worker its waits for a core
+        self.processor: dict[int, tuple[bool, float]] = {}  # by process: whether it is a worker, seconds
+        self.driver = self.own = 0.0
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> "Meter":
+        self.driver = -time.process_time()
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join()
+        self.driver += time.process_time() - self.own
+
+    def finished(self, outcome: Outcome) -> None:
+        self.ends.append((time.perf_counter(), {pid: delay(pid) for pid in workers()}))
+
+    def seconds_per_run(self) -> float:
+        """While all workers have work: by least squares, of the clock less the mean wait of workers for a core."""
+        most = max(len(waits) for _, waits in self.ends)
+        times = [now - sum(waits.values()) / most for now, waits in self.ends if len(waits) == most]
+        return 1.0 / float(np.polyfit(times, range(len(times)), 1)[0])
+
+    def ray_seconds(self, worker: bool) -> float:
+        """Processor time of workers, or of all else that Ray runs."""
+        return sum(x for kind, x in self.processor.values() if kind is worker)
+
+    def _watch(self) -> None:
+        first: dict[int, float] = {}
+        while not self.over.wait(0.5):
+            there = set(workers())
+            for pid in descendants(os.getpid()):
+                now = processor_seconds(pid)
+                begun = first.setdefault(pid, 0.0 if pid in there else now)
+                self.processor[pid] = pid in there, max(now - begun, 0.0)
+            self.own = time.thread_time()
+
+
+def workers() -> list[int]:
+    """Processes that do jobs."""
+    return [pid for pid in descendants(os.getpid()) if _read(f"/proc/{pid}/cmdline").startswith("ray::Worker")]
+
+
+def delay(pid: int) -> float:
+    """Seconds in which the threads that do the work of a process had work and no core; others only listen."""
+    texts = [_read(f"{task}/schedstat").split() for task in Path(f"/proc/{pid}/task").glob("[0-9]*")]
+    clocks = [(int(text[0]), int(text[1])) for text in texts if text]
+    most = max((processor for processor, _ in clocks), default=0)
+    return sum(wait for processor, wait in clocks if processor > 0.1 * most) / 1e9
+
+
+def descendants(parent: int) -> list[int]:
+    """Processes that this one started, and those that they did."""
+    above = {int(path.name): _stat(path.name) for path in Path("/proc").glob("[0-9]*")}
+    there, more = [], [parent]
+    while more:
+        more = [pid for pid, stat in above.items() if stat and int(stat[1]) in more]
+        there += more
+    return there
+
+
+def processor_seconds(pid: int) -> float:
+    stat = _stat(str(pid))
+    return sum(map(int, stat[11:13])) / os.sysconf("SC_CLK_TCK") if stat else 0.0
+
+
+def _stat(pid: str) -> list[str]:
+    """After the name, which may hold spaces: state, parent, …; nothing where it has ended."""
+    return _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
+
+
+def speed_up(address: str, folder: Path, small: int, long: int, episodes: int) -> dict[str, Any]:
+    """One worker and two, on long runs; processor time beside the runs themselves, on small ones."""
+    told: dict[str, Any] = {}
+    hard = [sea(seed, 12, episodes) for seed in range(long)]
+    quick = [sea(seed, 4, 40) for seed in range(small)]
+    took = {}
+    for count in (1, 2):
+        with Meter() as meter:
+            executor = RayExecutor(count, address=address)
+            wall = seconds(hard, Store(folder / f"hard{count}"), executor, finished=meter.finished)
+        took[count] = meter.seconds_per_run()
+        told[f"{count} workers: seconds of the clock, start included"] = wall
+        told[f"{count} workers: seconds per run, without waits for a core"] = took[count]
+        told[f"{count} workers: processor seconds of the driver and of Ray's processes, per run"] = [
+            meter.driver / long, meter.ray_seconds(False) / long,
+        ]  # fmt: skip
+    told["speed-up"] = took[1] / took[2]
+    began = time.process_time()
+    seconds(quick, Store(folder / "quick"), LocalExecutor(1))
+    here = (time.process_time() - began) / small
+    told["small runs: processor seconds per run, a thread"] = here
+    for name, shared in (("sent", False), ("shared", True)):
+        executor = RayExecutor(2, address=address, shared_store=shared)
+        few, many = (
+            _processor(quick[:count], Store(folder / f"{name}{count}"), executor) for count in (small // 5, small)
+        )
+        told[f"small runs, {name}: processor seconds per run, driver, workers, Ray"] = [
+            (b - a) / (small - small // 5) for a, b in zip(few, many, strict=True)
+        ]
+    return told
+
+
+def _processor(specs: list[Spec], store: Store, executor: Executor) -> tuple[float, float, float]:
+    """Seconds of the driver, of workers and of all else that Ray runs."""
+    with Meter() as meter:
+        seconds(specs, store, executor)
+    return meter.driver, meter.ray_seconds(True), meter.ray_seconds(False)
+
+
+def sea(seed: int, depth: int, episodes: int) -> Spec:
+    return make_spec({"name": "deep_sea", "depth": depth}, kl.KLearning(), episodes=episodes, seed=seed)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=1000, help="small ones")
-    parser.add_argument("--long", type=int, default=8, help="how many for the speed-up")
+    parser.add_argument("--long", type=int, default=8, help="how many long ones")
     parser.add_argument("--episodes", type=int, default=60_000, help="of a long one")
     parser.add_argument("--store-only", action="store_true", help="threads, and what the store costs; no cluster")
+    parser.add_argument("--speed-up", action="store_true", help="of two workers, in place of all else")
     arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="ray-sweep-"))
-    world = {"name": "deep_sea", "depth": 4}
-    specs = [make_spec(world, kl.KLearning(), episodes=40, seed=seed) for seed in range(arguments.runs)]
+    specs = [sea(seed, 4, 40) for seed in range(arguments.runs)]
     here, far, hurt, shared = (Store(folder / name) for name in ("here", "far", "hurt", "shared"))
     if arguments.store_only:
         sweep(specs, here)
@@ -62,11 +196,17 @@ def main() -> None:
         return
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    system = {"worker_niceness": 0}  # as threads have it: by default workers come last where others want the cores
+    head = {"num_cpus": 1, "include_dashboard": False, "_system_config": system}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
     second = cluster.add_node(num_cpus=1)
     told: dict[str, Any] = {"runs": len(specs), "load": os.getloadavg()[0]}
     try:
         sweep(specs[:1], Store(folder / "warm"))  # kernels are compiled before the clock
+        if arguments.speed_up:
+            more = speed_up(cluster.address, folder, arguments.runs, arguments.long, arguments.episodes)
+            print(json.dumps(told | more | {"load at the end": os.getloadavg()[0]}, indent=1))
+            return
         told["seconds, threads"] = seconds(specs, here, LocalExecutor(2))
         told["seconds, two nodes, sent"] = seconds(specs, far, RayExecutor(2, address=cluster.address))
         told["seconds, two nodes, shared"] = seconds(
@@ -74,10 +214,7 @@ def main() -> None:
         )
         told["same bytes"] = files(here) == files(far) == files(shared)
 
-        world = {"name": "deep_sea", "depth": 12}
-        hard = [
-            make_spec(world, kl.KLearning(), episodes=arguments.episodes, seed=seed) for seed in range(arguments.long)
-        ]
+        hard = [sea(seed, 12, arguments.episodes) for seed in range(arguments.long)]
         for workers in (1, 2):
             took = seconds(hard, Store(folder / f"hard{workers}"), RayExecutor(workers, address=cluster.address))
             told[f"seconds, {arguments.long} long runs, {workers} workers"] = took

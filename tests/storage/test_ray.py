@@ -29,6 +29,7 @@ SYSTEM = {
     "health_check_period_ms": 500,
     "health_check_failure_threshold": 3,
     "memory_monitor_refresh_ms": 0,  # what else this machine does ends no worker
+    "worker_niceness": 0,  # by default workers come last where others want the cores
 }
 
 
