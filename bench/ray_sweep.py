@@ -52,11 +52,14 @@ def costs(store: Store, specs: list[Spec]) -> dict[str, float]:
     return told
 
 
+Clocks = dict[str, tuple[float, float]]  # by thread: seconds of a core, and seconds with work and without one
+
+
 class Meter:
     """Reads clocks of a sweep: of workers when a run ends, of all that Ray runs now and then."""
 
     def __init__(self) -> None:
-        self.ends: list[tuple[float, dict[int, float]]] = []  # the time, and by worker its waits for a core
+        self.ends: list[tuple[float, dict[int, Clocks]]] = []  # the time, and the clocks of every worker
         self.processor: dict[int, tuple[bool, float]] = {}  # by process: whether it is a worker, seconds
         self.driver = self.own = 0.0
         self.over = threading.Event()
@@ -73,13 +76,29 @@ class Meter:
         self.driver += time.process_time() - self.own
 
     def finished(self, outcome: Outcome) -> None:
-        self.ends.append((time.perf_counter(), {pid: delay(pid) for pid in workers()}))
+        self.ends.append((time.perf_counter(), {pid: clocks(pid) for pid in workers()}))
 
-    def seconds_per_run(self) -> float:
-        """While all workers have work: by least squares, of the clock less the mean wait of workers for a core."""
-        most = max(len(waits) for _, waits in self.ends)
-        times = [now - sum(waits.values()) / most for now, waits in self.ends if len(waits) == most]
-        return 1.0 / float(np.polyfit(times, range(len(times)), 1)[0])
+    def per_run(self) -> tuple[float, float]:
+        """Seconds of the clock less the mean wait of workers for a core, and processor seconds; while all have work.
+
+        By least squares over the ends of runs.
+        """
+        most = max(len(there) for _, there in self.ends)
+        ends = [(now, there) for now, there in self.ends if len(there) == most]
+        _, first = ends[0]
+        at_work = {
+            (pid, task)
+            for pid, last in ends[-1][1].items()
+            for task, (processor, _) in last.items()
+            if processor - first[pid].get(task, (0.0, 0.0))[0] > 0.2 * _busiest(first[pid], last)
+        }
+        clock, processor = [], []
+        for now, there in ends:
+            mine = [there[pid].get(task, (0.0, 0.0)) for pid, task in at_work]
+            clock.append(now - sum(wait for _, wait in mine) / most)
+            processor.append(sum(x for x, _ in mine) / most)
+        count = range(len(ends))
+        return tuple(float(np.polyfit(count, x, 1)[0]) for x in (clock, processor))  # type: ignore[return-value]
 
     def ray_seconds(self, worker: bool) -> float:
         """Processor time of workers, or of all else that Ray runs."""
@@ -101,12 +120,15 @@ def workers() -> list[int]:
     return [pid for pid in descendants(os.getpid()) if _read(f"/proc/{pid}/cmdline").startswith("ray::Worker")]
 
 
-def delay(pid: int) -> float:
-    """Seconds in which the threads that do the work of a process had work and no core; others only listen."""
-    texts = [_read(f"{task}/schedstat").split() for task in Path(f"/proc/{pid}/task").glob("[0-9]*")]
-    clocks = [(int(text[0]), int(text[1])) for text in texts if text]
-    most = max((processor for processor, _ in clocks), default=0)
-    return sum(wait for processor, wait in clocks if processor > 0.1 * most) / 1e9
+def clocks(pid: int) -> Clocks:
+    """Of every thread of a process."""
+    texts = {task.name: _read(f"{task}/schedstat").split() for task in Path(f"/proc/{pid}/task").glob("[0-9]*")}
+    return {task: (int(text[0]) / 1e9, int(text[1]) / 1e9) for task, text in texts.items() if text}
+
+
+def _busiest(first: Clocks, last: Clocks) -> float:
+    """Processor seconds of the thread that had most of them: others only listen."""
+    return max(processor - first.get(task, (0.0, 0.0))[0] for task, (processor, _) in last.items())
 
 
 def descendants(parent: int) -> list[int]:
@@ -146,9 +168,10 @@ def speed_up(address: str, folder: Path, small: int, long: int, episodes: int) -
         with Meter() as meter:
             executor = RayExecutor(count, address=address)
             wall = seconds(hard, Store(folder / f"hard{count}"), executor, finished=meter.finished)
-        took[count] = meter.seconds_per_run()
+        took[count], processor = meter.per_run()
         told[f"{count} workers: seconds of the clock, start included"] = wall
         told[f"{count} workers: seconds per run, without waits for a core"] = took[count]
+        told[f"{count} workers: processor seconds per run, over workers"] = processor
         told[f"{count} workers: processor seconds of the driver and of Ray's processes, per run"] = [
             meter.driver / long, meter.ray_seconds(False) / long,
         ]  # fmt: skip

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -95,9 +96,13 @@ def expected(whole, specs):
 
 
 def kill(node):
-    """The node's own process and, with it, its workers, at once."""
-    for process in node.all_processes["raylet"]:
-        os.kill(process.process.pid, signal.SIGKILL)
+    """The node's own process and its workers, which would live on for a while, at once."""
+    [raylet] = (process.process.pid for process in node.all_processes["raylet"])
+    table = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    pairs = [tuple(map(int, line.split())) for line in table.splitlines()]
+    for pid in (raylet, *(pid for pid, parent in pairs if parent == raylet)):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("shared", [False, True], ids=["sent", "shared"])
@@ -132,7 +137,10 @@ def test_a_node_killed_in_the_middle_loses_nothing(cluster, second, whole, tmp_p
     assert tally == (len(specs), 0, [])
     assert sum(played) == sum(spec.episodes for spec in specs)
     assert killed
-    assert files(store) == expected(whole, specs)
+    left = files(store)
+    if shared:  # the killed may leave half of a write, or a checkpoint of what another finished, for `store gc`
+        left = {path: data for path, data in left.items() if path.startswith("runs/") and "/." not in path}
+    assert left == expected(whole, specs)
 
 
 def test_a_worker_that_always_dies_fails_its_job_alone(cluster, whole, tmp_path):
