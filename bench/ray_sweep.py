@@ -5,16 +5,17 @@
 
 Needs `pip install 'klearning[ray]'`. Prints JSON.
 
-The speed-up is that of two free cores, on a machine that others use too: Linux says of every thread how long it had
-work and no core. That is taken off the clock of a worker; what is left is its work, and its waiting for work.
+The speed-up is that of two free cores, on a machine that others use too: Linux says of a thread how long it had work
+and no core, which is taken off the clock of each job. The time between two jobs of a worker is counted as it is.
 """
 
 import argparse
+import itertools
 import json
 import os
+import shutil
 import signal
 import tempfile
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,15 @@ from typing import Any
 import numpy as np
 
 import klearning as kl
-from klearning.experiments.executors import Executor, Outcome
-from klearning.experiments.executors.ray import RayExecutor
+from klearning.experiments.executors import Executor
+from klearning.experiments.executors import ray as executor_file
+from klearning.experiments.executors.ray import Answer, RayExecutor, Worker
+from klearning.experiments.parcels import Parcel
 from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import LocalExecutor, sweep
+
+TIMES = "ray-sweep-times"  # a folder of workers' own clocks
 
 
 def files(store: Store) -> dict[str, bytes]:
@@ -52,150 +57,79 @@ def costs(store: Store, specs: list[Spec]) -> dict[str, float]:
     return told
 
 
-Clocks = dict[str, tuple[float, float]]  # by thread: seconds of a core, and seconds with work and without one
+class TimedWorker(Worker):
+    """Writes down when a job began and ended, how long its thread waited for a core meanwhile, and had one."""
+
+    def do(self, fields: dict[str, Any], parcel: Parcel | None) -> Answer:
+        began, before = time.time(), _thread_clocks()
+        answer = super().do(fields, parcel)
+        spent = [b - a for a, b in zip(before, _thread_clocks(), strict=True)]
+        with (Path(tempfile.gettempdir()) / TIMES / str(os.getpid())).open("a") as file:
+            file.write(json.dumps([began, time.time(), *spent]) + "\n")
+        return answer
 
 
-class Meter:
-    """Reads clocks of a sweep: of workers when a run ends, of all that Ray runs now and then."""
-
-    def __init__(self) -> None:
-        self.ends: list[tuple[float, dict[int, Clocks]]] = []  # the time, and the clocks of every worker
-        self.processor: dict[int, tuple[bool, float]] = {}  # by process: whether it is a worker, seconds
-        self.driver = self.own = 0.0
-        self.over = threading.Event()
-        self.thread = threading.Thread(target=self._watch)
-
-    def __enter__(self) -> "Meter":
-        self.driver = -time.process_time()
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.over.set()
-        self.thread.join()
-        self.driver += time.process_time() - self.own
-
-    def finished(self, outcome: Outcome) -> None:
-        self.ends.append((time.perf_counter(), {pid: clocks(pid) for pid in workers()}))
-
-    def per_run(self) -> tuple[float, float]:
-        """Seconds of the clock less the mean wait of workers for a core, and processor seconds; while all have work.
-
-        By least squares over the ends of runs.
-        """
-        most = max(len(there) for _, there in self.ends)
-        ends = [(now, there) for now, there in self.ends if len(there) == most]
-        _, first = ends[0]
-        at_work = {
-            (pid, task)
-            for pid, last in ends[-1][1].items()
-            for task, (processor, _) in last.items()
-            if processor - first[pid].get(task, (0.0, 0.0))[0] > 0.2 * _busiest(first[pid], last)
-        }
-        clock, processor = [], []
-        for now, there in ends:
-            mine = [there[pid].get(task, (0.0, 0.0)) for pid, task in at_work]
-            clock.append(now - sum(wait for _, wait in mine) / most)
-            processor.append(sum(x for x, _ in mine) / most)
-        count = range(len(ends))
-        return tuple(float(np.polyfit(count, x, 1)[0]) for x in (clock, processor))  # type: ignore[return-value]
-
-    def ray_seconds(self, worker: bool) -> float:
-        """Processor time of workers, or of all else that Ray runs."""
-        return sum(x for kind, x in self.processor.values() if kind is worker)
-
-    def _watch(self) -> None:
-        first: dict[int, float] = {}
-        while not self.over.wait(0.5):
-            there = set(workers())
-            for pid in descendants(os.getpid()):
-                now = processor_seconds(pid)
-                begun = first.setdefault(pid, 0.0 if pid in there else now)
-                self.processor[pid] = pid in there, max(now - begun, 0.0)
-            self.own = time.thread_time()
+def _thread_clocks() -> tuple[float, float]:
+    """Seconds with a core, and with work and without one."""
+    processor, wait, _ = Path("/proc/thread-self/schedstat").read_text().split()
+    return int(processor) / 1e9, int(wait) / 1e9
 
 
-def workers() -> list[int]:
-    """Processes that do jobs."""
-    return [pid for pid in descendants(os.getpid()) if _read(f"/proc/{pid}/cmdline").startswith("ray::Worker")]
-
-
-def clocks(pid: int) -> Clocks:
-    """Of every thread of a process."""
-    texts = {task.name: _read(f"{task}/schedstat").split() for task in Path(f"/proc/{pid}/task").glob("[0-9]*")}
-    return {task: (int(text[0]) / 1e9, int(text[1]) / 1e9) for task, text in texts.items() if text}
-
-
-def _busiest(first: Clocks, last: Clocks) -> float:
-    """Processor seconds of the thread that had most of them: others only listen."""
-    return max(processor - first.get(task, (0.0, 0.0))[0] for task, (processor, _) in last.items())
-
-
-def descendants(parent: int) -> list[int]:
-    """Processes that this one started, and those that they did."""
-    above = {int(path.name): _stat(path.name) for path in Path("/proc").glob("[0-9]*")}
-    there, more = [], [parent]
-    while more:
-        more = [pid for pid, stat in above.items() if stat and int(stat[1]) in more]
-        there += more
-    return there
-
-
-def processor_seconds(pid: int) -> float:
-    stat = _stat(str(pid))
-    return sum(map(int, stat[11:13])) / os.sysconf("SC_CLK_TCK") if stat else 0.0
-
-
-def _stat(pid: str) -> list[str]:
-    """After the name, which may hold spaces: state, parent, …; nothing where it has ended."""
-    return _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text()
-    except OSError:
-        return ""
-
-
-def speed_up(address: str, folder: Path, small: int, long: int, episodes: int) -> dict[str, Any]:
+def speed_up(cluster: Any, folder: Path, small: int, long: int, episodes: int) -> dict[str, Any]:
     """One worker and two, on long runs; processor time beside the runs themselves, on small ones."""
+    executor_file.Worker = TimedWorker  # type: ignore[misc]
+    times = Path(tempfile.gettempdir()) / TIMES
+    hard, quick = [sea(seed, 12, episodes) for seed in range(long)], [sea(seed, 4, 40) for seed in range(small)]
     told: dict[str, Any] = {}
-    hard = [sea(seed, 12, episodes) for seed in range(long)]
-    quick = [sea(seed, 4, 40) for seed in range(small)]
-    took = {}
+    turn = []
     for count in (1, 2):
-        with Meter() as meter:
-            executor = RayExecutor(count, address=address)
-            wall = seconds(hard, Store(folder / f"hard{count}"), executor, finished=meter.finished)
-        took[count], processor = meter.per_run()
-        told[f"{count} workers: seconds of the clock, start included"] = wall
-        told[f"{count} workers: seconds per run, without waits for a core"] = took[count]
-        told[f"{count} workers: processor seconds per run, over workers"] = processor
-        told[f"{count} workers: processor seconds of the driver and of Ray's processes, per run"] = [
-            meter.driver / long, meter.ray_seconds(False) / long,
-        ]  # fmt: skip
-    told["speed-up"] = took[1] / took[2]
+        _, lines = _timed(
+            cluster, hard, Store(folder / f"hard{count}"), RayExecutor(count, address=cluster.address), times
+        )
+        work = [end - began - wait for own in lines for began, end, _, wait in own]
+        gaps = [later[0] - earlier[1] for own in lines for earlier, later in itertools.pairwise(own)]
+        turn.append(float(np.mean(work) + np.mean(gaps)))
+        told[f"{count} workers: seconds of a run, between two runs"] = [float(np.mean(work)), float(np.mean(gaps))]
+        told[f"{count} workers: processor seconds of a run"] = float(
+            np.mean([line[2] for own in lines for line in own])
+        )
+    told["speed-up"] = 2.0 * turn[0] / turn[1]
     began = time.process_time()
     seconds(quick, Store(folder / "quick"), LocalExecutor(1))
-    here = (time.process_time() - began) / small
-    told["small runs: processor seconds per run, a thread"] = here
+    told["small runs: processor seconds per run, a thread"] = (time.process_time() - began) / small
     for name, shared in (("sent", False), ("shared", True)):
-        executor = RayExecutor(2, address=address, shared_store=shared)
-        few, many = (
-            _processor(quick[:count], Store(folder / f"{name}{count}"), executor) for count in (small // 5, small)
-        )
+        executor = RayExecutor(2, address=cluster.address, shared_store=shared)
+        (driver, rest), lines = _timed(cluster, quick, Store(folder / name), executor, times)
+        workers = sum(line[2] for own in lines for line in own)
         told[f"small runs, {name}: processor seconds per run, driver, workers, Ray"] = [
-            (b - a) / (small - small // 5) for a, b in zip(few, many, strict=True)
+            x / small for x in (driver, workers, rest)
         ]
     return told
 
 
-def _processor(specs: list[Spec], store: Store, executor: Executor) -> tuple[float, float, float]:
-    """Seconds of the driver, of workers and of all else that Ray runs."""
-    with Meter() as meter:
-        seconds(specs, store, executor)
-    return meter.driver, meter.ray_seconds(True), meter.ray_seconds(False)
+Times = list[list[list[float]]]  # by worker, by job: began, ended, processor seconds, seconds without a core
+
+
+def _timed(
+    cluster: Any, specs: list[Spec], store: Store, executor: Executor, folder: Path
+) -> tuple[tuple[float, float], Times]:
+    """Processor seconds of the driver and of Ray's own processes, and what workers wrote."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    driver, ray = time.process_time(), _ray_seconds(cluster)
+    seconds(specs, store, executor)
+    spent = time.process_time() - driver, _ray_seconds(cluster) - ray
+    lines = [[json.loads(line) for line in path.read_text().splitlines()] for path in folder.iterdir()]
+    shutil.rmtree(folder)
+    return spent, lines
+
+
+def _ray_seconds(cluster: Any) -> float:
+    """Processor time of all that makes the cluster; its workers do not count."""
+    nodes = [cluster.head_node, *cluster.worker_nodes]
+    pids = [one.process.pid for node in nodes for kind in node.all_processes.values() for one in kind]
+    ticks = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13] for pid in pids]
+    return sum(int(x) for pair in ticks for x in pair) / os.sysconf("SC_CLK_TCK")
 
 
 def sea(seed: int, depth: int, episodes: int) -> Spec:
@@ -227,7 +161,7 @@ def main() -> None:
     try:
         sweep(specs[:1], Store(folder / "warm"))  # kernels are compiled before the clock
         if arguments.speed_up:
-            more = speed_up(cluster.address, folder, arguments.runs, arguments.long, arguments.episodes)
+            more = speed_up(cluster, folder, arguments.runs, arguments.long, arguments.episodes)
             print(json.dumps(told | more | {"load at the end": os.getloadavg()[0]}, indent=1))
             return
         told["seconds, threads"] = seconds(specs, here, LocalExecutor(2))
