@@ -6,7 +6,8 @@
 Needs `pip install 'klearning[ray]'`. Prints JSON.
 
 The speed-up is that of two free cores, on a machine that others use too: Linux says of a thread how long it had work
-and no core, which is taken off the clock of each job. The time between two jobs of a worker is counted as it is.
+and no core, which is taken off the clock of each job. The time between two jobs of a worker is counted as it is. It is
+one of medians, since others come and go.
 """
 
 import argparse
@@ -88,11 +89,12 @@ def speed_up(cluster: Any, folder: Path, small: int, long: int, episodes: int) -
         )
         work = [end - began - wait for own in lines for began, end, _, wait in own]
         gaps = [later[0] - earlier[1] for own in lines for earlier, later in itertools.pairwise(own)]
-        turn.append(float(np.mean(work) + np.mean(gaps)))
-        told[f"{count} workers: seconds of a run, between two runs"] = [float(np.mean(work)), float(np.mean(gaps))]
-        told[f"{count} workers: processor seconds of a run"] = float(
-            np.mean([line[2] for own in lines for line in own])
-        )
+        turn.append(float(np.median(work) + np.median(gaps)))
+        processor = [line[2] for own in lines for line in own]
+        for name, x in (("of a run", work), ("between two runs", gaps), ("of a core, of a run", processor)):
+            told[f"{count} workers: seconds {name}, median, least, mean"] = [
+                float(np.median(x)), min(x), float(np.mean(x)),
+            ]  # fmt: skip
     told["speed-up"] = 2.0 * turn[0] / turn[1]
     began = time.process_time()
     seconds(quick, Store(folder / "quick"), LocalExecutor(1))
