@@ -63,7 +63,7 @@ test: $(DEV)
 	$(BIN)/python -m pytest -n 2 -m "networks and not slow"
 
 slow: $(DEV)
-	$(BIN)/python -m pytest -n 2 -m "slow and not networks"
+	$(BIN)/python -m pytest -n 2 -m "slow and not networks" --ignore tests/storage/test_ray.py
 	$(BIN)/python -m pytest -n 2 -m "slow and networks"
 
 bounds: $(DEV)

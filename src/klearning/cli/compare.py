@@ -1,4 +1,4 @@
-"""`klearning compare`: agents side by side in a world of ours, with tests."""
+"""`klearning compare`: agents side by side in a world of ours, or players in a game, with tests."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,17 +7,20 @@ from typing import Any, NamedTuple
 import click
 
 from klearning.arrays import checks
-from klearning.cli.completing import CONTESTANT, WORLD, WORLD_OPTION, Name, as_json, prior_options
+from klearning.cli.completing import CONTESTANT, PLACE, WORLD_OPTION, Name, as_json, opponent_option, prior_options
 from klearning.cli.display import progress, save_picture, show_json, show_paragraph, show_table
 from klearning.cli.doors import find_maker
+from klearning.cli.matches import is_match, read_match
 from klearning.cli.options import build, build_prior, option_values, parse, prior_data
 from klearning.cli.stores import run_sweep
 from klearning.cli.teaching import Command
 from klearning.comparison import METRICS, drawing
 from klearning.comparison.compare import compare as compare_runs
 from klearning.comparison.telling import agent_table, pair_table, title
+from klearning.experiments.match_data import build_pairing
 from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.store import Store
+from klearning.games.matches import Matches, play
 from klearning.trials.agent import Agent
 from klearning.trials.run import Runs, run
 
@@ -25,6 +28,7 @@ EXAMPLES = (
     "klearning compare deep_sea KLearning PSRL -w depth=6 --episodes 200",
     "klearning compare bandit KLearning KLearning,bonus=sharp PSRL -w means=0.1,0.5,0.9 -n 100 --against PSRL",
     "klearning compare deep_sea KLearning PSRL -w depth=5 -n 100 --metric solved --store out/sea --json",
+    "klearning compare rock_paper_scissors KLearning UCB Thompson --opponent best_response -n 500",
 )
 
 
@@ -36,13 +40,27 @@ class Contestant(NamedTuple):
     data: dict[str, Any]
 
 
+class Contest(NamedTuple):
+    """What is run, as it was typed."""
+
+    world: str
+    world_options: Sequence[str]
+    agents: Sequence[str]
+    prior_options: Sequence[str]
+    episodes: int
+    seeds: list[int]
+    store: Path | None
+    threads: int | None
+
+
 @click.command(cls=Command, short_help="Compare agents in a world of ours, with tests.", examples=EXAMPLES)
-@click.argument("world", type=WORLD)
+@click.argument("world", type=PLACE)
 @click.argument("agents", nargs=-1, required=True, type=CONTESTANT, metavar="AGENT AGENT...")
 @click.option(
     "-w", "--world-option", "world_options", multiple=True, type=WORLD_OPTION, metavar="NAME=VALUE",
     help="of the world, e.g. depth=20; `klearning worlds` lists them",
 )  # fmt: skip
+@opponent_option
 @prior_options
 @click.option("-n", "--episodes", default=1000, show_default=True)
 @click.option("-s", "--seeds", default="30", show_default=True, help="how many, or which: 0,3,7")
@@ -64,6 +82,7 @@ def compare(
     world: str,
     agents: Sequence[str],
     world_options: Sequence[str],
+    opponent: str | None,
     prior_options: Sequence[str],
     episodes: int,
     seeds: str,
@@ -81,34 +100,17 @@ def compare(
     There are intervals for each, tests between them adjusted by Holm's rule, the places that these leave open, and one
     sentence. Agents of different classes share no chances, and are compared as two samples; variants of one class
     meet the same ones, and are compared seed by seed.
+
+    WORLD may be a game, with one opponent for all (`klearning games` lists games and players). Episodes are its rounds.
     """
-    maker = find_maker("world", world)
-    contestants = [read_contestant(word) for word in agents]
-    if len({contestant.word for contestant in contestants}) < max(2, len(contestants)):
+    if len(set(agents)) < max(2, len(agents)):
         raise ValueError(f"agents={' '.join(agents)!r} are not two or more that differ: give each once")
-    place = build(maker, "world", world_options)
-    prior = prior_data(prior_options)
-    numbers = _seeds(seeds)
     checks.choice("metric", metric, METRICS)
     if against is not None:
         checks.choice("against", against, agents)
-    if metric == "solved" and place.goal is None:
-        raise ValueError(f"metric='solved', but {world} has no goal: give 'regret' or 'return'")
-    if store_path is None:
-        knows = build_prior(prior_options, place)
-        with progress("episodes", episodes * len(numbers) * len(contestants)) as advance:
-            results = {
-                c.word: run(c.agent, place, prior=knows, episodes=episodes, seeds=numbers, threads=threads,
-                            progress=advance)
-                for c in contestants
-            }  # fmt: skip
-    else:
-        data = {"name": maker.__name__, **option_values(maker, "world", world_options)}
-        specs = {
-            c.word: [make_spec(data, c.data, prior, episodes=episodes, seed=seed) for seed in numbers]
-            for c in contestants
-        }
-        results = _from_store(specs, Store(store_path), threads)
+    numbers = _seeds(seeds)
+    contest = Contest(world, world_options, agents, prior_options, episodes, numbers, store_path, threads)
+    results: dict[str, Any] = _play(contest, opponent, metric) if is_match(world, opponent) else _run(contest, metric)
     result = compare_runs(results, metric, against=against)
     if as_json:
         show_json(result.data())
@@ -118,6 +120,62 @@ def compare(
         show_paragraph(result.sentence, "")
     if not no_figure:
         save_picture(lambda: drawing.draw(result), out, err=as_json)
+
+
+def _run(contest: Contest, metric: str) -> dict[str, Runs]:
+    """Agents in a world."""
+    world, episodes, seeds = contest.world, contest.episodes, contest.seeds
+    maker = find_maker("world", world)
+    contestants = [read_contestant(word) for word in contest.agents]
+    place = build(maker, "world", contest.world_options)
+    prior = prior_data(contest.prior_options)
+    if metric == "solved" and place.goal is None:
+        raise ValueError(f"metric='solved', but {world} has no goal: give 'regret' or 'return'")
+    if contest.store is None:
+        knows = build_prior(contest.prior_options, place)
+        with progress("episodes", episodes * len(seeds) * len(contestants)) as advance:
+            return {
+                c.word: run(c.agent, place, prior=knows, episodes=episodes, seeds=seeds, threads=contest.threads,
+                            progress=advance)
+                for c in contestants
+            }  # fmt: skip
+    data = {"name": maker.__name__, **option_values(maker, "world", contest.world_options)}
+    specs = {
+        c.word: [make_spec(data, c.data, prior, episodes=episodes, seed=seed) for seed in seeds] for c in contestants
+    }
+    store = _filled(specs, contest.store, contest.threads)
+    return {word: store.runs(own) for word, own in specs.items()}
+
+
+def _play(contest: Contest, opponent: str | None, metric: str) -> dict[str, Matches]:
+    """Players in a game, against one opponent."""
+    rounds, seeds = contest.episodes, contest.seeds
+    if opponent == "self_play":
+        raise ValueError("opponent='self_play' is another one for each agent: name one that all of them meet")
+    if metric == "solved":
+        raise ValueError(f"metric='solved', but {contest.world} is a game: give 'regret' or 'return'")
+    matches = {
+        word: read_match(contest.world, contest.world_options, name, options, opponent, contest.prior_options)
+        for word in contest.agents
+        for name, *options in [word.split(",")]
+    }
+    pairs = {word: build_pairing(*match) for word, match in matches.items()}
+    if contest.store is None:
+        with progress("rounds", rounds * len(seeds) * len(pairs)) as advance:
+            return {
+                word: play(pair.agent, pair.game, pair.opponent, rounds, seeds, prior=pair.belief,
+                           threads=contest.threads, progress=advance)
+                for word, pair in pairs.items()
+            }  # fmt: skip
+    specs = {
+        word: [
+            make_spec(match.game, match.agent, match.prior, opponent=match.opponent, episodes=rounds, seed=seed)
+            for seed in seeds
+        ]
+        for word, match in matches.items()
+    }
+    store = _filled(specs, contest.store, contest.threads)
+    return {word: store.matches(own) for word, own in specs.items()}
 
 
 def read_contestant(word: str) -> Contestant:
@@ -134,9 +192,10 @@ def _seeds(text: str) -> list[int]:
     return chosen if isinstance(chosen, list) else list(range(checks.whole("seeds", chosen)))
 
 
-def _from_store(specs: dict[str, list[Spec]], store: Store, threads: int | None) -> dict[str, Runs]:
-    """Run what is missing, and read all of it back."""
+def _filled(specs: dict[str, list[Spec]], path: Path, threads: int | None) -> Store:
+    """A store that has all of them: what is missing is run."""
+    store = Store(path)
     tally = run_sweep([spec for own in specs.values() for spec in own], store, threads=threads)
     if tally.failed:
         raise OSError(f"{len(tally.failed)} runs failed: without them there is nothing to compare")
-    return {word: store.runs(own) for word, own in specs.items()}
+    return store

@@ -55,14 +55,21 @@ class Pair(click.ParamType):  # type: ignore[type-arg]  # generic since Click 8.
         return [CompletionItem(f"{known}=") for known in self.names(ctx) if known.startswith(name)]
 
 
-class Contestant(Name):
-    """An agent, and after commas NAME=VALUE options of its own: KLearning,bonus=sharp."""
+class Entrant(Name):
+    """An agent; a player where the world that is named on the line is a game."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in contenders(ctx) if name.startswith(incomplete)]
+
+
+class Contestant(Entrant):
+    """An agent or player, and after commas NAME=VALUE options of its own: KLearning,bonus=sharp."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         name, *options = incomplete.split(",")
         if not options:
             return super().shell_complete(ctx, param, incomplete)
-        agent, before = AGENTS.get(name), ",".join([name, *options[:-1]])
+        agent, before = contenders(ctx).get(name), ",".join([name, *options[:-1]])
         option, equals, _ = options[-1].partition("=")
         if equals:
             words = [f"{option}={word}" for word in getattr(agent, "choices", {}).get(option, ())]
@@ -76,13 +83,6 @@ def typed(ctx: click.Context, place: str) -> str:
     places = [parameter.name for parameter in ctx.command.params if isinstance(parameter, click.Argument)]
     waiting = dict(zip(places, ctx.args))
     return str(waiting.get(place) or ctx.params.get(place) or "")
-
-
-class Entrant(Name):
-    """An agent; a player where the world that is named on the line is a game."""
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(name) for name in contenders(ctx) if name.startswith(incomplete)]
 
 
 def contenders(ctx: click.Context) -> Mapping[str, Any]:
@@ -165,5 +165,9 @@ prior_options = click.option(
     "-p", "--prior-option", "prior_options", multiple=True, type=PRIOR_OPTION, metavar="NAME=VALUE",
     help="what the agent knows: reward=gaussian (mean, sd, noise), reward=unknown_noise (strength, too) or "
     "reward=beta (a, b); mass; support=world; transitions=world; span; stationary=yes",
+)  # fmt: skip
+opponent_option = click.option(
+    "--opponent", type=OPPONENT, metavar="NAME",
+    help="in a game: " + ", ".join(OPPONENTS) + ", or a player, its options after commas; default: best_response",
 )  # fmt: skip
 as_json = click.option("--json", "as_json", is_flag=True, help="print JSON, for programs, instead of text")

@@ -11,28 +11,23 @@ from klearning.arrays import checks
 from klearning.arrays.types import Floats
 from klearning.cli.completing import (
     ENTRANT,
-    OPPONENT,
     PLACE,
     WORLD_OPTION,
     agent_options,
     as_json,
+    opponent_option,
     prior_options,
 )
 from klearning.cli.display import progress, save_picture, show_json, show_table
 from klearning.cli.doors import find_maker
-from klearning.cli.options import build, build_prior, option_values, parse, prior_table
+from klearning.cli.matches import is_match, read_match
+from klearning.cli.options import build, build_prior, parse
 from klearning.cli.teaching import Command
-from klearning.experiments.match_data import Pairing, build_pairing, opponent_data
-from klearning.experiments.match_data import prior_data as match_prior
+from klearning.experiments.match_data import build_pairing
 from klearning.figures import learning
-from klearning.games.matches import OPPONENTS, Matches, play
-from klearning.games.registry import GAMES
-from klearning.storage import codec
+from klearning.games.matches import Matches, play
 from klearning.trials.run import MOST_LINES, Runs
 from klearning.trials.run import run as simulate
-from klearning.worlds.registry import WORLDS
-
-WORST = "best_response"  # the opponent where none is named
 
 EXAMPLES = (
     "klearning run",
@@ -53,10 +48,7 @@ EXAMPLES = (
     help="of the world, e.g. depth=20; `klearning worlds` lists them",
 )  # fmt: skip
 @agent_options
-@click.option(
-    "--opponent", type=OPPONENT, metavar="NAME",
-    help="in a game: " + ", ".join(OPPONENTS) + ", or a player, its options after commas; default: best_response",
-)  # fmt: skip
+@opponent_option
 @prior_options
 @click.option("-n", "--episodes", default=1000, show_default=True)
 @click.option("-s", "--seeds", default="5", show_default=True, help="how many, or which: 0,3,7")
@@ -90,8 +82,8 @@ def run(
     """
     chosen = parse(seeds)
     count = len(chosen) if isinstance(chosen, list) else checks.whole("seeds", chosen)
-    if opponent is not None or (world in GAMES and world not in WORLDS):
-        pair = read_match(world, world_options, agent, agent_options, opponent or WORST, prior_options)
+    if is_match(world, opponent):
+        pair = build_pairing(*read_match(world, world_options, agent, agent_options, opponent, prior_options))
         with progress("rounds", episodes * count) as advance:
             matches = play(
                 pair.agent, pair.game, pair.opponent, episodes, chosen,
@@ -117,32 +109,6 @@ def run(
         print(runs.summary())
     if not no_figure:
         save_picture(lambda: learning.draw(runs), out, err=as_json)
-
-
-def read_match(
-    game: str,
-    game_options: Sequence[str],
-    agent: str,
-    agent_options: Sequence[str],
-    opponent: str,
-    prior_options: Sequence[str],
-) -> Pairing:
-    """What is played, from the words of a line."""
-    place = call_data("game", game, game_options)
-    ours = call_data("player", agent, agent_options)
-    word, *options = opponent.split(",")
-    theirs: Any = word
-    if word not in OPPONENTS or options:
-        theirs = call_data("player", word, options)
-    theirs = opponent_data(theirs, ours)
-    knows = match_prior(place, ours, theirs, prior_table(prior_options) if prior_options else None)
-    return build_pairing(place, ours, theirs, knows)
-
-
-def call_data(kind: str, word: str, options: Sequence[str]) -> dict[str, Any]:
-    """A game or player with NAME=VALUE options, as data."""
-    maker = find_maker(kind, word)
-    return codec.call_data(kind, {"name": maker.__name__, **option_values(maker, kind, options)})
 
 
 def match_summary(matches: Matches) -> dict[str, Any]:

@@ -124,6 +124,7 @@ def compare(
 
     - `Runs`: a number per seed. Agents of different classes share nothing by having the same seeds, and are compared as
       two samples; variants of one class meet the same random streams, and are compared seed by seed;
+    - `Matches` of one game against one opponent: the same;
     - a list of `Runs`, in worlds drawn from one law: a number per world, and pairs where all have the same worlds;
     - numbers, one per run, from anywhere;
     - any of these by world, {"a world": runs, …}: then every world counts the same, regret is a share of what random

@@ -48,7 +48,10 @@ def do(
     should_stop: Callable[[], bool] = lambda: False,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Outcome:
-    """Do a job; what goes wrong is said in the outcome. ``progress`` is told of episodes, or runs of a batch."""
+    """Do a job; what goes wrong is said in the outcome.
+
+    ``progress`` is told of episodes, or runs of a batch: of all of them in the end, those that were there among them.
+    """
     try:
         WORK[job.kind](
             job.work,
@@ -67,16 +70,20 @@ def do(
     return Outcome(job, "done")
 
 
-def _run(work: str, store: Store, **limits: Any) -> None:
+def _run(work: str, store: Store, *, progress: Callable[[int], None], **limits: Any) -> None:
     spec = spec_from_json(work)
-    if spec not in store:  # another process may have finished it meanwhile
-        execute(spec, store, **limits)
+    if spec in store:  # another process may have finished it meanwhile
+        progress(store.get(spec).ran)
+    else:
+        execute(spec, store, progress=progress, **limits)
 
 
-def _part(work: str, store: Store, **limits: Any) -> None:
+def _part(work: str, store: Store, *, progress: Callable[[int], None], **limits: Any) -> None:
     part = part_from_json(work)
-    if not has(store, part.batch):
-        play_part(part, store, **limits)
+    if has(store, part.batch):
+        progress(len(part.seeds))
+    else:
+        play_part(part, store, progress=progress, **limits)
 
 
 WORK: dict[str, Callable[..., None]] = {"run": _run, "part": _part}

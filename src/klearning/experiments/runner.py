@@ -23,8 +23,13 @@ def execute(
     should_stop: Callable[[], bool] = lambda: False,
     progress: Callable[[int], None] = lambda episodes: None,
 ) -> None:
-    """Run a spec to its end, from its checkpoint if there is one, and put the result into the store."""
+    """Run a spec to its end, from its checkpoint if there is one, and put the result into the store.
+
+    ``progress`` is told of episodes, first of all of those that the checkpoint has.
+    """
     course, pictures = _begin(spec, store)
+    if course.played:
+        progress(course.played)
 
     def save() -> None:
         write_checkpoint(store.checkpoint(spec.name), spec.name, course.state() | _stacked(pictures))

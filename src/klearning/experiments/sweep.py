@@ -42,7 +42,8 @@ def sweep(
     """Run every spec that the store has not, or has broken. ``progress`` is told of episodes, ``finished`` of runs.
 
     One run's failure, or its taking longer than ``timeout`` seconds, is reported and leaves the others alone. What is
-    under way when the process ends goes on from its last checkpoint in the next sweep.
+    under way when the process ends goes on from its last checkpoint in the next sweep, whose progress is told of what
+    the checkpoint has.
     """
     distinct = {spec.name: spec for spec in specs}
     limit = None if timeout == float("inf") else timeout

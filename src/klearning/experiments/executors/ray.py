@@ -33,12 +33,13 @@ class ClusterError(OSError):
 
 
 class Answer(NamedTuple):
-    """Of a worker: how a job ended ("" while it goes on), episodes or runs since the last answer, what came of it."""
+    """Of a worker: how a job ended ("" while it goes on), and what came of it so far."""
 
     end: str
     error: str
-    played: int
+    played: int  # episodes or runs of the job, from its first: an answer that comes late, or never, takes none along
     parcel: Parcel | None
+    written: int = 0  # when the checkpoint in the parcel was, by the clock of the worker's files
 
 
 class Worker:
@@ -46,9 +47,9 @@ class Worker:
 
     def __init__(self, memory: int | None) -> None:
         self.stopping = threading.Event()
-        self.counted = 0
+        self.played = 0
         self.scratch: tuple[Job, str] | None = None  # the job under way, in a folder of this machine
-        self.checkpoint_time = 0
+        self.packing = threading.Lock()  # which must not go meanwhile
         if memory is not None:
             _limit_memory(memory)
 
@@ -58,37 +59,33 @@ class Worker:
 
     def do(self, fields: dict[str, Any], parcel: Parcel | None) -> Answer:
         """Do a job: in the store that it names, or, where there is a parcel, in a folder of this machine."""
-        job, count = Job(**fields), self.count
+        job, self.played = Job(**fields), 0
         if parcel is None:
-            outcome = do(job, should_stop=self.stopping.is_set, progress=count)
-            return Answer(outcome.end, outcome.error, self._take(), None)
+            outcome = do(job, should_stop=self.stopping.is_set, progress=self.count)
+            return Answer(outcome.end, outcome.error, self.played, None)
         with tempfile.TemporaryDirectory(prefix="klearning-") as folder:
             here = job._replace(store=folder)
             unpack(parcel, Store(folder))
-            self.checkpoint_time, self.scratch = self._time_of(here, parcel.name), (here, parcel.name)
-            outcome = do(here, should_stop=self.stopping.is_set, progress=count)
-            self.scratch = None
-            return Answer(outcome.end, outcome.error, self._take(), pack(here, parcel.name))
+            self.scratch = here, parcel.name
+            outcome = do(here, should_stop=self.stopping.is_set, progress=self.count)
+            with self.packing:
+                self.scratch = None
+            return Answer(outcome.end, outcome.error, self.played, pack(here, parcel.name))
 
-    def look(self) -> Answer:
-        """How far it is, and the checkpoint if there is a newer one."""
-        if (scratch := self.scratch) is not None:
-            newest = self._time_of(*scratch)
-            if newest > self.checkpoint_time:
-                self.checkpoint_time = newest
-                return Answer("", "", self._take(), pack(*scratch))
-        return Answer("", "", self._take(), None)
+    def look(self, written: int) -> Answer:
+        """How far it is, and the checkpoint if there is one that is newer than this time."""
+        with self.packing:
+            if self.scratch is None:
+                return Answer("", "", self.played, None)
+            newest = self._time_of(*self.scratch)
+            return Answer("", "", self.played, pack(*self.scratch) if newest > written else None, newest)
 
     def stop(self) -> None:
         """Ask what is under way to write its checkpoint and end."""
         self.stopping.set()
 
     def count(self, more: int) -> None:
-        self.counted += more
-
-    def _take(self) -> int:
-        count, self.counted = self.counted, 0
-        return count
+        self.played += more
 
     @staticmethod
     def _time_of(job: Job, name: str) -> int:
@@ -118,6 +115,7 @@ class Hand:
     item: tuple[Job, str] | None = None  # a job and its name; None until it is ready
     look: Any = None  # the answer that was asked for and is not there
     looked: float = field(default_factory=time.monotonic)
+    written: int = 0  # when the checkpoint that it sent last was
 
 
 class RayExecutor:
@@ -168,6 +166,7 @@ class Crew:
         self.ray, self.settings, self.token, self.progress = ray, settings, token, progress
         self.hands: dict[Any, Hand] = {}  # by the answer that is waited for
         self.deaths: Counter[str] = Counter()  # of workers, by the name of the job that they were at
+        self.played: Counter[str] = Counter()  # what progress was told of, by the name of the job
         self.births = 0  # deaths in a row before a worker was ready
 
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
@@ -192,7 +191,7 @@ class Crew:
                 else:
                     self.ray.kill(hand.actor)
                 if item is not None:
-                    self._keep(item[0], answer)
+                    self._keep(*item, answer)
                     yield Outcome(item[0], answer.end, answer.error)
 
     def stop(self) -> None:
@@ -206,7 +205,7 @@ class Crew:
                 with suppress(self.ray.exceptions.RayError, OSError):
                     item = busy[ref].item
                     assert item is not None
-                    self._keep(item[0], self.ray.get(ref))
+                    self._keep(*item, self.ray.get(ref))
         for hand in self.hands.values():
             self.ray.kill(hand.actor)
 
@@ -224,7 +223,7 @@ class Crew:
 
     def _give(self, hand: Hand, job: Job, name: str) -> None:
         parcel = None if self.settings.shared_store else pack(job, name)
-        hand.item, hand.look, hand.looked = (job, name), None, time.monotonic()
+        hand.item, hand.look, hand.looked, hand.written = (job, name), None, time.monotonic(), 0
         self.hands[hand.actor.do.remote(job._asdict(), parcel)] = hand
 
     def _look(self) -> None:
@@ -233,10 +232,12 @@ class Crew:
             if hand.item is None:
                 continue
             if hand.look is None and time.monotonic() - hand.looked > LOOK_SECONDS:
-                hand.look, hand.looked = hand.actor.look.remote(), time.monotonic()
+                hand.look, hand.looked = hand.actor.look.remote(hand.written), time.monotonic()
             elif hand.look is not None and self.ray.wait([hand.look], timeout=0)[0]:
                 with suppress(self.ray.exceptions.RayError):  # it died: its job's own answer says so
-                    self._keep(hand.item[0], self.ray.get(hand.look))
+                    answer = self.ray.get(hand.look)
+                    self._keep(*hand.item, answer)
+                    hand.written = answer.written
                 hand.look = None
 
     def _answer(self, ref: Any, hand: Hand) -> Answer | None:
@@ -275,10 +276,11 @@ class Crew:
         times = self.deaths[name]
         return Outcome(job, "failed", f"its worker died {times} times: it takes too much memory, or nodes are unsound")
 
-    def _keep(self, job: Job, answer: Answer) -> None:
-        """Put into the store what an answer brings."""
-        if answer.played:
-            self.progress(answer.played)
+    def _keep(self, job: Job, name: str, answer: Answer) -> None:
+        """Tell of what is new in an answer, and put into the store what it brings."""
+        if (more := answer.played - self.played[name]) > 0:  # fewer where another worker begins it again
+            self.played[name] += more
+            self.progress(more)
         if answer.parcel is not None:
             unpack(answer.parcel, Store(job.store))
 
