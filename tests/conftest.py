@@ -4,6 +4,7 @@ So are those of the GPU's kernels, in Numba's simulator: tests/oracles/test_gpu_
 """
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -26,6 +27,8 @@ def has_networks(config: pytest.Config) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job; what tests start would ignore it too
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not has_networks(config):
         sys.meta_path.insert(0, NoNetworks())
 
