@@ -82,8 +82,8 @@ def _holds_arrays(annotation: Any) -> bool:
 class Kernel:
     """A kernel that takes or returns records: no signal arrives while it runs.
 
-    Other kernels call another copy of it: what turns Python's records into the machine's and back is a third of all that
-    would be compiled, and most kernels are called by kernels alone.
+    Other kernels call a copy of it that Python cannot: what turns Python's records into the machine's and back would be
+    a third of all that is compiled, and most kernels are called by kernels alone.
     """
 
     def __init__(self, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
