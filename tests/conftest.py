@@ -4,12 +4,15 @@ So are those of the GPU's kernels, in Numba's simulator: tests/oracles/test_gpu_
 """
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+NETWORKS_FILES = ("tests/deep/", "tests/pages/test_docs.py", "tests/cli/test_cli_help.py")  # no other has such tests
 NETWORKS = ("tests/deep/", "deep_k_learning", "evidence/deep", "deep_agent", "DeepKLearning", "simulator_for_deep")
 
 
@@ -26,6 +29,10 @@ def has_networks(config: pytest.Config) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if (
+        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):  # a shell's background job; what tests start would ignore it too
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not has_networks(config):
         sys.meta_path.insert(0, NoNetworks())
 
@@ -34,11 +41,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(part in item.nodeid for part in NETWORKS):
             item.add_marker(pytest.mark.networks)
+            if not any(part in item.nodeid for part in NETWORKS_FILES):
+                raise pytest.UsageError(f"{item.nodeid} is of networks: name its file in NETWORKS_FILES")
 
 
-def pytest_ignore_collect(collection_path: object, config: pytest.Config) -> bool | None:
-    if "/tests/deep" in str(collection_path) and not has_networks(config):
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    path, asked = collection_path.as_posix(), config.option.markexpr
+    if "/tests/deep" in path and not has_networks(config):
         return True
-    if "/tests/gpu" in str(collection_path) and os.environ.get("NUMBA_ENABLE_CUDASIM") != "1":
+    if "/tests/gpu" in path and os.environ.get("NUMBA_ENABLE_CUDASIM") != "1":
         return True
+    if collection_path.name.startswith(
+        "test_"
+    ):  # most files have none of the few that are asked for: import those that may
+        if has_networks(config) and not any(part in path for part in NETWORKS_FILES):
+            return True
+        if asked.startswith("slow") and "slow" not in collection_path.read_text():
+            return True
     return None

@@ -23,8 +23,10 @@ def all_commands(command=commands, path=("klearning",)):
 EVERY = [pytest.param(path, command, id=" ".join(path)) for path, command in all_commands()]
 # a cluster is started by storage/test_ray.py
 ELSEWHERE = ("--executor ray", "--device gpu")  # need what is not there
+ON_PAGES = {line for b in ALL if b.language == "sh" and not b.skipped for line in b.text.splitlines()}  # run there
 EXAMPLES = sorted(
     {line for _, command in all_commands() for line in command.examples if not any(x in line for x in ELSEWHERE)}
+    - ON_PAGES
 )
 
 

@@ -90,7 +90,7 @@ def test_ctrl_c_saves_and_the_rest_is_learnt_later(tmp_path):
     assert path.read_bytes() == whole.read_bytes()
 
 
-@pytest.mark.parametrize("seconds", [0.1, 0.3, 0.6, 1.0])
+@pytest.mark.parametrize("seconds", [0.1, 0.6])
 def test_ctrl_c_while_importing_is_no_traceback(seconds):
     process = started("learn", "FrozenLake-v1", "-n", "10000000")
     while not imports_have_begun(process):

@@ -1,5 +1,6 @@
 """Play in matrix games: regret by a plain replay, determinism, opponents, growth of regret, wrong arguments."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -138,18 +139,19 @@ def test_powers():
 
 
 @pytest.mark.parametrize(
-    "game",
+    ("payoffs", "noise"),
     [
-        games.Game([[0.3]]),
-        games.Game([[0.3], [-0.1]]),
-        games.Game([[0.3, 0.2, -1.0]]),
-        games.Game([[1.0, -1.0], [-1.0, 1.0]], noise=0.0),
-        games.Game(np.ones((3, 4)), noise=0.0),
+        ([[0.3]], 1.0),
+        ([[0.3], [-0.1]], 1.0),
+        ([[0.3, 0.2, -1.0]], 1.0),
+        ([[1.0, -1.0], [-1.0, 1.0]], 0.0),
+        (np.ones((3, 4)), 0.0),
     ],
     ids=["1x1", "one column", "one row", "no noise", "constant"],
 )
 @pytest.mark.parametrize("agent", AGENTS, ids=named)
-def test_small_and_degenerate_games(agent, game):
+def test_small_and_degenerate_games(agent, payoffs, noise):
+    game = games.Game(payoffs, noise)
     matches = games.play(agent, game, rounds=200, seeds=2)
     assert np.isfinite(matches.regret).all()
     assert (matches.values <= game.value + 1e-12).all()
@@ -188,8 +190,13 @@ def test_an_interrupt_ends_it():
         games.play(games.UCB(), games.rock_paper_scissors(), rounds=10**7, seeds=2, progress=interrupt)
 
 
-GAME = games.rock_paper_scissors()
 ANYTHING: Any = games  # what a reader without types may hand in
+
+
+@cache
+def a_game():
+    """Not made before it is asked for: to make it is to compile."""
+    return games.rock_paper_scissors()
 
 
 @pytest.mark.parametrize(
@@ -209,17 +216,17 @@ ANYTHING: Any = games  # what a reader without types may hand in
         (lambda: ANYTHING.solve([[0.0, np.inf]], [[1.0, 1.0]]), r"means\[0, 1\]=inf"),
         (lambda: ANYTHING.solve([[0.0]], [[1.0]], tolerance=0.0), "tolerance=0.0"),
         (lambda: ANYTHING.saddle([[np.nan]]), r"payoffs\[0, 0\]=nan"),
-        (lambda: ANYTHING.play(kl.KLearning(), GAME), "plays no matrix games: give games.KLearning"),
-        (lambda: ANYTHING.play(games.KLearning, GAME), r"is a class: call it, games.KLearning\(\)"),
-        (lambda: ANYTHING.play(games.BestResponse(), GAME), "opponent's chair only"),
-        (lambda: ANYTHING.play(games.UCB(), GAME.payoffs), "is no game"),
-        (lambda: ANYTHING.play(games.UCB(), GAME, "best_respnse"), "did you mean 'best_response'"),
-        (lambda: ANYTHING.play(games.UCB(), GAME, games.EXP3), "is a class"),
-        (lambda: ANYTHING.play(games.UCB(), GAME, 3), "opponent=3"),
-        (lambda: ANYTHING.play(games.UCB(), GAME, rounds=0), "rounds=0"),
-        (lambda: ANYTHING.play(games.UCB(), GAME, seeds=[1, 1]), "seeds"),
-        (lambda: ANYTHING.play(games.UCB(), GAME, prior=kl.Beta()), "is no Gaussian"),
-        (lambda: ANYTHING.play(games.UCB(), GAME, threads=0), "threads=0"),
+        (lambda: ANYTHING.play(kl.KLearning(), a_game()), "plays no matrix games: give games.KLearning"),
+        (lambda: ANYTHING.play(games.KLearning, a_game()), r"is a class: call it, games.KLearning\(\)"),
+        (lambda: ANYTHING.play(games.BestResponse(), a_game()), "opponent's chair only"),
+        (lambda: ANYTHING.play(games.UCB(), a_game().payoffs), "is no game"),
+        (lambda: ANYTHING.play(games.UCB(), a_game(), "best_respnse"), "did you mean 'best_response'"),
+        (lambda: ANYTHING.play(games.UCB(), a_game(), games.EXP3), "is a class"),
+        (lambda: ANYTHING.play(games.UCB(), a_game(), 3), "opponent=3"),
+        (lambda: ANYTHING.play(games.UCB(), a_game(), rounds=0), "rounds=0"),
+        (lambda: ANYTHING.play(games.UCB(), a_game(), seeds=[1, 1]), "seeds"),
+        (lambda: ANYTHING.play(games.UCB(), a_game(), prior=kl.Beta()), "is no Gaussian"),
+        (lambda: ANYTHING.play(games.UCB(), a_game(), threads=0), "threads=0"),
         (lambda: ANYTHING.UCB(scale=-1.0), "scale=-1.0"),
         (lambda: ANYTHING.EXP3(unit=0.0), "unit=0.0"),
         (lambda: ANYTHING.random_game(0, 3), "rows=0"),

@@ -3,8 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
 GUARD = """
 import sys
 def refuse(event, arguments):
@@ -12,12 +10,20 @@ def refuse(event, arguments):
         raise RuntimeError(f"{event} {arguments}")
 sys.addaudithook(refuse)
 """
-CALLS = {
-    "import": "import klearning",
-    "run": "from klearning.cli import main; main(['run', '-w', 'depth=3', '-n', '5', '-s', '1', '--out', 'x.png'])",
-    "learn": "from klearning.cli import main; main(['learn', 'FrozenLake-v1', '-n', '3', '--save', 'x.npz'])",
-    "reproduce": "from klearning.cli import main; main(['reproduce', 'figure1'])",
-}
+COMMANDS = [
+    ["run", "-w", "depth=3", "-n", "5", "-s", "1", "--out", "x.png"],
+    ["learn", "FrozenLake-v1", "-n", "3", "--save", "x.npz"],
+    ["reproduce", "figure1"],
+]
+CODE = f"""
+from klearning.cli import main
+for command in {COMMANDS}:
+    try:
+        main(command)
+    except SystemExit as end:
+        assert end.code in (0, None), end.code
+print("all done")
+"""
 
 
 def test_the_guard_sees_a_connection():
@@ -26,10 +32,11 @@ def test_the_guard_sees_a_connection():
     assert "RuntimeError: socket." in done.stderr
 
 
-@pytest.mark.parametrize("code", CALLS.values(), ids=CALLS.keys())
-def test_no_connection_is_opened(code, tmp_path):
+def test_no_connection_is_opened(tmp_path):
+    """By importing the package, and by what its commands do."""
     done = subprocess.run(
-        [sys.executable, "-c", GUARD + code], capture_output=True, text=True, cwd=tmp_path, timeout=300
+        [sys.executable, "-c", GUARD + CODE], capture_output=True, text=True, cwd=tmp_path, timeout=300
     )
     assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("all done\n")
     assert "RuntimeError" not in done.stderr

@@ -84,6 +84,7 @@ def test_hands():
     assert sum(dealer((2, False)).values()) == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_blackjack_is_gymnasiums_by_its_frequencies():
     """60,000 episodes of random play: rewards and successors of the commonest (s, a) against the model.
 

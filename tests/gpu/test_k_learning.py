@@ -14,7 +14,7 @@ from klearning.gpu.k_learning import KLearningForm, Search, plans_for
 from klearning.gpu.layout import F, new_log, zeros
 from klearning.optimism.program import k_values, program, solve_at
 
-SEEDS, EPISODES = 3, 4
+SEEDS, EPISODES = 2, 3
 COINS = kl.MDP.from_layers(
     [[[0.2, 0.7, 0.4]], [[0.1, 0.9, 0.5], [0.8, 0.3, 0.6]]], [[[[0.3, 0.7], [1.0, 0.0], [0.5, 0.5]]]], [1.0],
     "bernoulli", name="coins",

@@ -14,6 +14,7 @@ PACKAGE = Path(kl.__file__).parent
 TESTS = Path(__file__).parents[1]
 PAGE = (TESTS.parent / "docs" / "reference" / "equations.md").read_text()
 LABELS = [line.split()[0] for line in (TESTS / "paper_labels.txt").read_text().splitlines() if line[0] != "#"]
+LABEL = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, LABELS))})(?![\w-])")
 ROWS = re.findall(r"^\| `([\w:-]+)` \|([^|]*)\|([^|]*)\|([^|]*)\|$", PAGE, re.M)  # label, what, code, tests
 CODE = re.compile(r"`([\w/]+\.py):(\w+)`")
 TEST = re.compile(r"`([\w/]+\.py)::(\w+)`")
@@ -40,9 +41,9 @@ def docstrings(path):
 def mentions():
     """(label, file, name or None) of every label in a docstring of the package."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        for name, text in docstrings(path):
-            for label in LABELS:
-                if re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", text):
+        if LABEL.search(path.read_text()):  # most name none, and are not parsed
+            for name, text in docstrings(path):
+                for label in dict.fromkeys(LABEL.findall(text)):
                     yield label, path.relative_to(PACKAGE).as_posix(), name
 
 

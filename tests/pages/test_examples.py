@@ -9,7 +9,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
-LONG = {"06_prior_elicitation", "07_comparing_agents"}  # more than ten seconds
+LONG = {"06_prior_elicitation", "07_comparing_agents", "08_warehouse"}  # several seconds
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 SHARE = 0.02  # by which a number may differ on another kind of machine, where last digits of sums do
 

@@ -52,12 +52,14 @@ def site(tmp_path_factory):
     return out, {path: Reader(path) for path in out.rglob("*.html")}
 
 
+@pytest.mark.slow
 def test_every_markdown_file_is_a_page(site):
     out, pages = site
     sources = [*PAGES, ROOT / "examples" / "README.md"]
     assert {out / page.relative_to(ROOT).with_suffix(".html") for page in sources} <= set(pages)
 
 
+@pytest.mark.slow
 def test_no_link_leads_nowhere(site):
     _, pages = site
     for path, page in pages.items():
@@ -71,6 +73,7 @@ def test_no_link_leads_nowhere(site):
                     assert anchor in pages[target].anchors, f"{path.name} links to {link}"
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_from_the_network(site):
     out, pages = site
     for path, page in pages.items():
@@ -81,6 +84,7 @@ def test_nothing_is_loaded_from_the_network(site):
         assert not FETCHED.search(sheet.read_text()), f"{sheet.name} loads something"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", [kl, games, statistics, theory, extension], ids=lambda room: room.__name__)
 def test_every_public_name_has_an_entry(site, room):
     """One, under the name by which it is imported; what `klearning` has too stands there."""
@@ -91,6 +95,7 @@ def test_every_public_name_has_an_entry(site, room):
         assert set(named) & set(entries), f"{named[0]} is on no page of docs/reference/api"
 
 
+@pytest.mark.slow
 def test_an_entry_says_what_its_source_says(site):
     """Fields with their comments, defaults and types as they are written, `|` and `_` in formulas."""
     out, _ = site

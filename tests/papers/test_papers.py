@@ -43,6 +43,7 @@ def test_everything_is_drawn_from_the_store(published):
             assert claim.mark in (folder / "claims.md").read_text()
 
 
+@pytest.mark.slow
 def test_figures_are_the_same_bytes_twice(filled, published, tmp_path):
     publish(TINY, filled, tmp_path)
     names = {path.name for path in published[0].iterdir()}

@@ -47,10 +47,14 @@ def mean(mass, counts, W):
     return float(alpha @ W / alpha.sum())
 
 
-def random_row(rng, masses=(0.01, 10.0), most=1e4, seen=5, ratios=(0.1, 200.0)):
-    """A mass, counts (whole or fractional), values, and a temperature at a stated ratio to their span."""
+def any_mass(rng, least, most):
+    """One for several rows: the first row of a mass takes most of a tenth of a second, for its table."""
+    return float(np.exp(rng.uniform(np.log(least), np.log(most))))
+
+
+def random_row(rng, most=1e4, seen=5, ratios=(0.1, 200.0)):
+    """Counts (whole or fractional), values, and a temperature at a stated ratio to their span."""
     width = int(rng.integers(2, 12))
-    mass = float(np.exp(rng.uniform(*np.log(masses))))
     counts = np.zeros(width)
     where = rng.choice(width, min(int(rng.integers(seen + 1)), width), replace=False)
     counts[where] = np.exp(rng.uniform(np.log(0.2), np.log(most), where.size))
@@ -59,7 +63,7 @@ def random_row(rng, masses=(0.01, 10.0), most=1e4, seen=5, ratios=(0.1, 200.0)):
     W = rng.normal(size=width) if rng.random() < 0.5 else (rng.random(width) < 0.3) * 1.0
     W[int(rng.integers(width))] = W.max() + 0.5
     tau = float(np.ptp(W) / np.exp(rng.uniform(*np.log(ratios))))
-    return mass, counts, W, tau
+    return counts, W, tau
 
 
 class Sweeps:

@@ -111,10 +111,11 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
     Two that write different signatures of one kernel at once would give both the same file.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], within: bool) -> None:
         super().__init__(function)
         index: Any = self._cache_file
-        self._cache_file: Any = CacheFile(self._cache_path, Path(index._index_name).stem, index._source_stamp)
+        name = Path(index._index_name).stem + within * "-within"
+        self._cache_file: Any = CacheFile(self._cache_path, name, index._source_stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -138,14 +139,14 @@ def _locked() -> Iterator[None]:
         yield
 
 
-def cache_of(function: Callable[..., Any]) -> KernelCache | None:
-    """The cache of one kernel; None where nothing can be kept."""
+def cache_of(function: Callable[..., Any], within: bool) -> KernelCache | None:
+    """The cache of one kernel, of what Python calls or of what is called ``within`` kernels; None where none can be."""
     if FOLDER is None:
         return None
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(FOLDER)
     try:
-        return KernelCache(function)
+        return KernelCache(function, within)
     except (OSError, RuntimeError):  # no source file to stamp it with
         return None
     finally:

@@ -1,7 +1,7 @@
 """How kernels are compiled: one decorator."""
 
 from collections.abc import Callable, Mapping
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from typing import Any, TypeVar, cast, get_args, overload
 
 import numba
@@ -44,17 +44,23 @@ def _compile(function: Function, inline: bool, reorder: bool, borrows: bool) -> 
     if borrows and _holds_arrays(function.__annotations__.get("return")):
         raise TypeError(f"{function.__qualname__} borrows arrays, and returns some: nobody would hold them")
     fused = {"contract", "nsz"}
+    options = {"fastmath": fused | {"reassoc"} if reorder else fused, "forceinline": inline, "_nrt": not borrows}
+    return cast(Function, _dispatcher(function, options) if _is_plain(function) else Kernel(function, options))
+
+
+def _dispatcher(function: Callable[..., Any], options: Mapping[str, Any], within: bool = False) -> Any:
+    """Numba's, which compiles when it is first called; ``within`` kernels alone, not from Python."""
     compiled = numba.njit(
         function,
         nogil=True,
         error_model="numpy",
-        fastmath=fused | {"reassoc"} if reorder else fused,
-        forceinline=inline,
-        _nrt=not borrows,
+        no_cfunc_wrapper=True,  # nobody calls kernels from C
+        no_cpython_wrapper=within,
+        **options,
     )
-    if (kept := cache_of(function)) is not None:
+    if (kept := cache_of(function, within)) is not None:
         compiled._cache = kept  # what njit(cache=True) does, with a cache of ours
-    return cast(Function, compiled if _is_plain(function) else Kernel(compiled))
+    return compiled
 
 
 def _is_plain(function: Callable[..., Any]) -> bool:
@@ -74,11 +80,16 @@ def _holds_arrays(annotation: Any) -> bool:
 
 
 class Kernel:
-    """A kernel that takes or returns records: no signal arrives while it runs. Other kernels see what it wraps."""
+    """A kernel that takes or returns records: no signal arrives while it runs.
 
-    def __init__(self, dispatcher: Any) -> None:
-        self.dispatcher = dispatcher
-        update_wrapper(self, dispatcher.py_func)
+    Other kernels call a copy of it that Python cannot: what turns Python's records into the machine's and back would be
+    a third of all that is compiled, and most kernels are called by kernels alone.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+        self.function, self.options = function, options
+        self.dispatcher = _dispatcher(function, options)
+        update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
         if uninterrupted.depth:  # in this thread, or in one where no handler runs
@@ -86,9 +97,13 @@ class Kernel:
         with uninterrupted:
             return self.dispatcher(*arguments)
 
+    @cached_property
+    def inner(self) -> Any:
+        return _dispatcher(self.function, self.options, within=True)
+
     @property
     def _numba_type_(self) -> Any:
-        return self.dispatcher._numba_type_
+        return self.inner._numba_type_
 
 
 def by_record(kernels: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:

@@ -73,7 +73,7 @@ def bsuite(
 GYMNASIUM_EXAMPLES = (
     "klearning benchmark gymnasium CliffWalking --agents K-learning,PSRL --seeds 5",
     "klearning benchmark gymnasium FrozenLake --agents random --seeds 1 --most 100 --json",
-    "klearning benchmark gymnasium CliffWalking --tune",
+    "klearning benchmark gymnasium CliffWalking --tune --seeds 1",
 )
 
 
