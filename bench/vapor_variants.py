@@ -20,6 +20,7 @@ from klearning.trials.agent import Agent
 from klearning.trials.task import Task, play
 
 K_CALIBRATED = CalibratedOptimism("reward", 1e-6, draws=1, window=10, margin=0.0, thompson="rising")
+K_STEADY = replace(K_CALIBRATED, window=30, thompson=0.0)
 
 
 class WithFlows(NamedTuple):
@@ -70,6 +71,7 @@ class KappaOfKLearning(Agent[WithFlows]):
 
 
 CALIBRATED_VAPOR = kl.VAPOR(optimism="calibrated")
+STEADY = replace(CALIBRATED_VAPOR, window=30, thompson=0.0)
 VAPOR_VARIANTS: dict[str, Agent] = {
     "VAPOR, calibrated": CALIBRATED_VAPOR,
     "VAPOR, no Thompson episodes": replace(CALIBRATED_VAPOR, thompson=0.0),
@@ -82,6 +84,22 @@ VAPOR_VARIANTS: dict[str, Agent] = {
     "VAPOR, κ of K-learning": KappaOfKLearning(K_CALIBRATED),
     "VAPOR, κ of K-learning, one in ten": KappaOfKLearning(replace(K_CALIBRATED, thompson=0.1)),
     "VAPOR, κ of K-learning, no Thompson episodes": KappaOfKLearning(replace(K_CALIBRATED, thompson=0.0)),
+    "VAPOR, window 30, no Thompson episodes": STEADY,
+    "VAPOR, window 30, margin 1, no Thompson episodes": replace(STEADY, margin=1.0),
+    "VAPOR, window 30, margin 3, no Thompson episodes": replace(STEADY, margin=3.0),
+    "VAPOR, window 30, margin 5, no Thompson episodes": replace(STEADY, margin=5.0),
+    "VAPOR, margin 3, no Thompson episodes": replace(STEADY, window=10, margin=3.0),
+    "VAPOR, window 100, no Thompson episodes": replace(STEADY, window=100),
+    "VAPOR, window 100, margin 3, no Thompson episodes": replace(STEADY, window=100, margin=3.0),
+    "VAPOR, window 100, margin 10, no Thompson episodes": replace(STEADY, window=100, margin=10.0),
+    "VAPOR, window 300, no Thompson episodes": replace(STEADY, window=300),
+    "VAPOR, window 30": replace(STEADY, thompson="rising"),
+    "VAPOR, window 30, margin 3": replace(STEADY, margin=3.0, thompson="rising"),
+    "VAPOR, κ of K-learning, window 30, no Thompson episodes": KappaOfKLearning(K_STEADY),
+    "VAPOR, κ of K-learning, window 100, no Thompson episodes": KappaOfKLearning(replace(K_STEADY, window=100)),
+    "VAPOR, κ of K-learning, window 30, margin 3, no Thompson episodes": KappaOfKLearning(
+        replace(K_STEADY, margin=3.0)
+    ),
     "VAPOR, κ = 0.25": kl.VAPOR(optimism=0.25),
     "VAPOR, κ = 0.1": kl.VAPOR(optimism=0.1),
     "VAPOR, κ = 1": kl.VAPOR(),
