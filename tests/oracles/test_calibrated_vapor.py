@@ -1,4 +1,4 @@
-"""VAPOR with the least optimism that is enough for K-learning: its plans against calibrated K-learning and `kl.vapor`."""
+"""VAPOR with the least optimism that is enough for K-learning: against calibrated K-learning and `kl.vapor`."""
 
 from dataclasses import replace
 
