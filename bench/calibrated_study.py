@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import klearning as kl
-from bench.calibration_variants import VARIANTS
+from bench.calibration_variants import VARIANTS, WINDOWS
 from bench.tail_rules import TAIL
 from bench.vapor_variants import VAPOR_VARIANTS
 from klearning.arrays.types import Floats
@@ -125,7 +125,7 @@ def long(job: Job, seed: int) -> Numbers:
 
 
 def variants(job: Job, seed: int) -> Numbers:
-    agent = AGENTS[THOMPSON] if job.agent == THOMPSON else (VARIANTS | TAIL | VAPOR_VARIANTS)[job.agent]
+    agent = AGENTS[THOMPSON] if job.agent == THOMPSON else (VARIANTS | WINDOWS | TAIL | VAPOR_VARIANTS)[job.agent]
     return bayes_run(agent, size_of(job.case), TUNING + seed, (1000, 10_000))[:2]
 
 
@@ -211,6 +211,7 @@ PARTS = {
         FAMILY, 10, 1, bsuite_part,
     ),
     "variants": Part(tuple(map(label, TUNED)), (THOMPSON, *VARIANTS), 400, 20, variants),
+    "windows": Part(tuple(map(label, TUNED)), (THOMPSON, *WINDOWS), 400, 20, variants),
     "tail": Part(tuple(map(label, TUNED)), (THOMPSON, *VARIANTS, *TAIL), 400, 20, variants),
     "vapor_variants": Part(tuple(map(label, TUNED)), (THOMPSON, *VAPOR_VARIANTS), 400, 10, variants),
 }  # fmt: skip
@@ -388,7 +389,7 @@ def tables(path: Path) -> None:
             lines += [*size_summary(x), *bayes_tables(x, (100, 1000))]
         elif name == "long":
             lines += bayes_tables(x, (1000, 10_000))
-        elif name in ("variants", "tail", "vapor_variants"):
+        elif name in ("variants", "windows", "tail", "vapor_variants"):
             lines += variant_table(x)
         elif name == "deep_sea":
             lines += plain_table(x, ("first hit", "solved"), never=-1.0)

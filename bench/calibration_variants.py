@@ -180,3 +180,9 @@ VARIANTS: dict[str, Agent] = {
     "τ twice the best, less κ": variant(cold=2.0),
     "calibrated by layer": variant(layers=0.02),
 }
+SHARES = {"no Thompson episodes": 0.0, "one in ten": 0.1}
+WINDOWS: dict[str, Agent] = {  # of the estimate with less noise, for how many plans a draw is kept
+    f"window {window}, {name}": replace(AS_IS, window=window, thompson=share)
+    for window in (30, 100, 20, 50, 300, 10)
+    for name, share in SHARES.items()
+} | {f"window 30, margin {margin}": replace(AS_IS, window=30, thompson=0.0, margin=float(margin)) for margin in (1, 3)}

@@ -104,7 +104,8 @@ def test_the_loss_of_a_batch_by_hand(met):
     agent, block, memory = met
     memory = memory._replace(target=network.initial(jax.random.key(5), (3, 8, 3)))
     tau, (x, action, reward, after, terminal, allowed) = float(jnp.exp(memory.log_tau)), map(np.asarray, block)
-    K = perceptron(memory.target, after) + brute_force_c(agent, memory, block, after) / tau
+    c = brute_force_c(agent, memory, block, after)
+    K = perceptron(memory.target, after) + np.minimum(c / tau, agent.largest_bonus * np.sqrt(2.0 * c))
     V = tau * np.log(np.sum(np.where(allowed > 0, np.exp(K / tau), 0.0), axis=1))
     y = reward / float(memory.largest) + agent.discount * (1.0 - terminal) * V
     W = perceptron(memory.params, x)[np.arange(20), action]

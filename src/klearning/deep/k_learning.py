@@ -56,7 +56,8 @@ class DeepKLearning(DeepAgent[Memory]):
     tilings: int = 16
     bins: int = 10  # per bounded feature
     places: int = 2**14  # per tiling
-    largest_bonus: float | None = None  # in standard deviations of the belief about a mean reward
+    largest_bonus: float | None = 1.0  # in standard deviations of the belief about a mean reward
+    learning_rate: float = 5e-4  # this, the bound and σ fitted: docs/evidence/deep.md
 
     diagnostics: ClassVar[tuple[str, ...]] = ("temperature", "entropy", "c", "loss")
 
