@@ -63,7 +63,7 @@ def own_share(
 @kernel
 def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.random.Generator) -> Answer:
     """As `calibrated_vapor.plan`, but the share is the least that is enough for VAPOR's own value."""
-    p, s = memory.posterior, memory.tied.c
+    p, s = memory.posterior, np.empty_like(memory.policy)
     estimate, error = estimate_value(memory, rule.draws, rewards, rows)
     target = estimate + rule.margin * error if rule.margin > 0.0 else estimate
     fill_doubts(memory.doubt, p, s)

@@ -498,7 +498,7 @@ def test_memory_is_in_proportion_to_states_and_actions(agent):
     distinct = {id(x): x.size for x in arrays(memory)}
     size = world.states * world.actions
     assert max(distinct.values()) <= 4 * size
-    assert sum(distinct.values()) <= 41 * size
+    assert sum(distinct.values()) <= 35 * size
 
 
 # -- constructors -----------------------------------------------------------------------------------------------------

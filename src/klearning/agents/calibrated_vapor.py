@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.agents.calibrated_optimism import Room, Rule, draw_rule, estimate_value, follows_draw, room_for
+from klearning.agents.calibrated_optimism import Room, Rule, draw_rule, estimate_value, follows_draw
 from klearning.arrays.compiled import kernel
 from klearning.arrays.tree_checks import refuse
 from klearning.arrays.trees import marked
@@ -33,20 +33,11 @@ from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task, play
 
 
-@marked(scratch=True)
-class Tied(NamedTuple):
-    """For K-learning's search: one temperature for all."""
-
-    c: Floats
-    scaled: Floats  # κ c
-    soft: Soft
-
-
 @marked(
     counts=("drawn", "plans", "warm"),
     finite=("V",),
     grows=("values",),
-    since=("warm", "tied"),
+    since=("warm", "soft"),
     chances=("solution", "policy"),
 )
 class Memory(NamedTuple):
@@ -64,7 +55,7 @@ class Memory(NamedTuple):
     work: Flows
     room: Room
     warm: float  # K-learning's temperature, for its next search
-    tied: Tied
+    soft: Soft
 
     def check(self, fresh: "Memory", name: str) -> None:
         check_derived(self.posterior, fresh.posterior, f"{name}.posterior")
@@ -91,18 +82,18 @@ class Answer(NamedTuple):
 @kernel
 def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.random.Generator) -> Answer:
     """Draw, choose κ and λ, and write the policy."""
-    p, s, tied = memory.posterior, memory.work.stated, memory.tied
+    p, c, work = memory.posterior, memory.room.c, memory.work
     estimate, error = estimate_value(memory, rule.draws, rewards, rows)
     target = estimate + rule.margin * error if rule.margin > 0.0 else estimate
-    fill_doubts(memory.doubt, p, s)
-    for a in range(s.shape[0]):
-        for i in range(s.shape[1]):
-            tied.c[a, i] = 0.5 * s[a, i] ** 2
+    fill_doubts(memory.doubt, p, work.stated)
+    for a in range(c.shape[0]):
+        for i in range(c.shape[1]):
+            c[a, i] = 0.5 * work.stated[a, i] ** 2
     enough = calibrate(
-        p.model, tied.c, target, memory.optimism, memory.warm, rule.tolerance, memory.policy, tied.scaled, tied.soft
+        p.model, c, target, memory.optimism, memory.warm, rule.tolerance, memory.policy, work.feasible, memory.soft
     )
-    s *= np.sqrt(enough.optimism)
-    best = occupy(p.model, p.discount, rule.tolerance, memory.work, memory.V, memory.solution)
+    work.stated[:] *= np.sqrt(enough.optimism)
+    best = occupy(p.model, p.discount, rule.tolerance, work, memory.V, memory.solution)
     memory.policy[:] = memory.solution
     thompson = follows_draw(memory, rule.thompson, estimate, rewards)
     if thompson:
@@ -119,7 +110,7 @@ def with_answer(memory: Memory, answer: Answer, draws: int) -> Memory:
     m = memory
     return Memory(
         m.posterior, m.doubt, m.V, m.solution, answer.optimism, m.values, m.drawn + draws, m.plans + 1,
-        m.policy, m.work, m.room, answer.warm, m.tied,
+        m.policy, m.work, m.room, answer.warm, m.soft,
     )  # fmt: skip
 
 
@@ -129,7 +120,7 @@ def update(memory: Memory, episode: Episode) -> Memory:
     m = memory
     p = learn(m.posterior, episode)
     return Memory(
-        p, m.doubt, m.V, m.solution, m.optimism, m.values, m.drawn, m.plans, m.policy, m.work, m.room, m.warm, m.tied
+        p, m.doubt, m.V, m.solution, m.optimism, m.values, m.drawn, m.plans, m.policy, m.work, m.room, m.warm, m.soft
     )
 
 
@@ -172,10 +163,12 @@ class CalibratedVAPOR(Agent[Memory]):
     def begin(self, belief: Belief) -> Memory:
         numbers, shape = doubt_named(self.bonus).numbers(belief, 1.0), (belief.actions, belief.states)
         even, values = np.full(shape, 1.0 / belief.actions), np.zeros(self.draws * self.window)
-        tied = Tied(np.zeros(shape), np.zeros(shape), soft_arrays(belief.layers, belief.actions))
+        work = flow_arrays(*shape)
+        # draws and K-learning's search are done with when the solve begins, which fills its arrays anew: room for all
+        room = Room(work.u, work.trial, np.zeros(shape), work.spread, work.occupancy)
         return Memory(
             belief.posterior(), numbers, np.zeros(belief.states), even, 1.0, values, 0, 0,
-            even.copy(), flow_arrays(*shape), room_for(belief, even), 0.0, tied,
+            even.copy(), work, room, 0.0, soft_arrays(belief.layers, belief.actions),
         )  # fmt: skip
 
     def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
