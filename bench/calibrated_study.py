@@ -74,6 +74,7 @@ VAPORS: dict[str, Agent] = {
     "VAPOR, calibrated": kl.VAPOR(optimism="calibrated"),
     "VAPOR, κ = 0.25": kl.VAPOR(optimism=0.25),
     "VAPOR, κ = 0.1": kl.VAPOR(optimism=0.1),
+    "VAPOR, own κ": VAPOR_VARIANTS["VAPOR, own κ, no Thompson episodes"],
 }
 AGENTS |= {"OnlineKLearning": kl.OnlineKLearning(), **VAPORS}
 CLOSE = (

@@ -12,7 +12,7 @@ from klearning.papers import PAPERS
 from klearning.papers.paper import Extent
 from klearning.papers.publish import publish
 from klearning.papers.tarbouriech2023 import learning
-from klearning.papers.tarbouriech2023.learning import K_LEARNING, VARIATIONAL, Learning
+from klearning.papers.tarbouriech2023.learning import CALIBRATED, K_LEARNING, THOMPSON, VARIATIONAL, Learning
 
 SMALL = Learning(depths=(3, 4, 5), seeds=10, worlds=20, episodes=40)
 
@@ -52,6 +52,10 @@ def test_claims_fail_where_they_should(results):
     assert not learning.promise(with_worlds(results, said=np.asarray(runs.said) - 500.0)).holds
     assert not learning.regrets(with_worlds(results, regret=100.0 * runs.regret)).holds
     assert learning.regrets(with_worlds(results, regret=0.01 * runs.regret)).holds
+    theirs = results.worlds[THOMPSON].regret
+    for factor, holds in ((0.5, True), (2.0, False)):
+        worlds = {**results.worlds, CALIBRATED: replace(results.worlds[CALIBRATED], regret=factor * theirs)}
+        assert learning.calibrated_regrets(results._replace(worlds=worlds)).holds is holds
 
 
 def test_who_does_not_solve_is_seen(results):
@@ -64,8 +68,8 @@ def test_who_does_not_solve_is_seen(results):
 def test_it_is_published_and_reported(store, tmp_path):
     shown = publish(Extent((SMALL,), "a test"), store, tmp_path)
     assert (tmp_path / "learning.png").read_bytes().startswith(b"\x89PNG")
-    assert len(shown.claims["learning"]) == 5
-    assert shown.tables["learning"].count("\n") == 2 + 3
+    assert len(shown.claims["learning"]) == 6
+    assert shown.tables["learning"].count("\n") == 2 + 4
     assert Learning().verdict(summarise(store)) is None  # of another size
     verdict = SMALL.verdict(summarise(store))
     assert verdict is not None

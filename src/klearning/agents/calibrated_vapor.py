@@ -1,13 +1,15 @@
-"""VAPOR with the least optimism that is enough.
+"""VAPOR with the least optimism that is enough for K-learning.
 
 For episode t = 1, 2, …:
 
     draw MDPs from the posterior; v_t, their estimate of E V*, with those of the last plans (`calibrated_optimism`)
-    κ_t  the least with max_λ Σ λ (m + √κ s √(−2 ln λ)) ≥ v_t (+ z standard errors of v_t), or 1, and λ the maximiser
-    follow π_l(a|s) = λ_l(s,a) / Σ_a' λ_l(s,a'); now and then the best policy of a draw
+    κ_t  the least with which K-learning's bound, c = ½ s², is v_t or more (+ z standard errors of v_t), or 1
+    λ_t  the maximiser of Σ λ (m + √κ_t s √(−2 ln λ))
+    follow π_l(a|s) = λ_l(s,a) / Σ_a' λ_l(s,a'); with a share of `thompson`, the best policy of a draw
     condition on what was seen
 
-Why: as for K-learning (`calibrated_optimism`), with √κ Ω(λ) in the place of Φ_κ (docs/evidence/calibrated.md).
+Why: what an episode costs is known for every κ, as for K-learning (docs/reference/agents/vapor.md). The least that is
+enough for VAPOR's own value is smaller, since that pays for surprise at states too, and too small: measured there.
 """
 
 from dataclasses import dataclass
@@ -15,21 +17,29 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.agents.calibrated_optimism import Room, Rule, draw_rule, estimate_value, follows_draw, room_for
+from klearning.agents.calibrated_optimism import Room, Rule, draw_rule, estimate_value, follows_draw
 from klearning.arrays.compiled import kernel
 from klearning.arrays.tree_checks import refuse
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Episode, Posterior, check_derived, learn
-from klearning.optimism.calibrated_occupancy import calibrate_occupancy
+from klearning.models.soft import Soft, soft_arrays
+from klearning.optimism.calibration import calibrate
 from klearning.optimism.doubts import DoubtNumbers, doubt_named, fill_doubts
 from klearning.optimism.occupancy import Flows, flow_arrays
+from klearning.optimism.occupancy_newton import occupy
 from klearning.trials.agent import Agent
 from klearning.trials.task import Streams, Task, play
 
 
-@marked(counts=("drawn", "plans"), finite=("V", "values"), chances=("solution", "policy"))
+@marked(
+    counts=("drawn", "plans", "warm"),
+    finite=("V",),
+    grows=("values",),
+    since=("warm", "soft"),
+    chances=("solution", "policy"),
+)
 class Memory(NamedTuple):
     """What the agent carries from one episode to the next; the arrays are changed in place."""
 
@@ -38,16 +48,21 @@ class Memory(NamedTuple):
     V: Floats
     solution: Floats  # λ/Σλ of the last solve, where the next one begins, also behind a Thompson episode
     optimism: float  # κ of the last plan
-    values: Floats  # optimal ones of the last draws, oldest overwritten first
+    values: Floats  # what was missed by the last draws, or their optimal values; oldest overwritten first
     drawn: int  # of them, since something other than an episode changed what is believed
     plans: int  # so far
     policy: Floats
     work: Flows
     room: Room
+    warm: float  # K-learning's temperature, for its next search
+    soft: Soft
 
     def check(self, fresh: "Memory", name: str) -> None:
         check_derived(self.posterior, fresh.posterior, f"{name}.posterior")
         refuse(f"{name}.optimism", "is no share of a bonus", np.array(not 0.0 < self.optimism <= 1.0), self.optimism)
+        # as many as the learner began with, whatever is the default by now
+        refuse(f"{name}.values", "is empty", np.array(self.values.size == 0), self.values.size)
+        refuse(f"{name}.values", "is not finite", ~np.isfinite(self.values), self.values)
 
 
 class Answer(NamedTuple):
@@ -61,25 +76,32 @@ class Answer(NamedTuple):
     estimate: float  # of E V*
     error: float  # its standard error
     thompson: bool  # whether the policy is that of a draw
+    warm: float
 
 
 @kernel
 def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.random.Generator) -> Answer:
     """Draw, choose κ and λ, and write the policy."""
-    p = memory.posterior
+    p, c, work = memory.posterior, memory.room.c, memory.work
     estimate, error = estimate_value(memory, rule.draws, rewards, rows)
     target = estimate + rule.margin * error if rule.margin > 0.0 else estimate
-    fill_doubts(memory.doubt, p, memory.room.c)
-    best = calibrate_occupancy(
-        p.model, p.discount, memory.room.c, target, memory.optimism, rule.tolerance,
-        memory.work, memory.V, memory.solution,
-    )  # fmt: skip
+    fill_doubts(memory.doubt, p, work.stated)
+    for a in range(c.shape[0]):
+        for i in range(c.shape[1]):
+            c[a, i] = 0.5 * work.stated[a, i] ** 2
+    enough = calibrate(
+        p.model, c, target, memory.optimism, memory.warm, rule.tolerance, memory.policy, work.feasible, memory.soft
+    )
+    work.stated[:] *= np.sqrt(enough.optimism)
+    best = occupy(p.model, p.discount, rule.tolerance, work, memory.V, memory.solution)
     memory.policy[:] = memory.solution
     thompson = follows_draw(memory, rule.thompson, estimate, rewards)
     if thompson:
         memory.policy[:] = memory.room.policy
-    bound, gap = best.occupied.bound, best.occupied.gap
-    return Answer(bound, gap, best.steps, best.sweeps, best.optimism, estimate, error, thompson)
+    return Answer(
+        best.bound, best.gap, best.steps, best.sweeps, enough.optimism, estimate, error, thompson,
+        enough.temperature.warm,
+    )  # fmt: skip
 
 
 @kernel
@@ -88,7 +110,7 @@ def with_answer(memory: Memory, answer: Answer, draws: int) -> Memory:
     m = memory
     return Memory(
         m.posterior, m.doubt, m.V, m.solution, answer.optimism, m.values, m.drawn + draws, m.plans + 1,
-        m.policy, m.work, m.room,
+        m.policy, m.work, m.room, answer.warm, m.soft,
     )  # fmt: skip
 
 
@@ -97,7 +119,9 @@ def update(memory: Memory, episode: Episode) -> Memory:
     """Condition on one episode."""
     m = memory
     p = learn(m.posterior, episode)
-    return Memory(p, m.doubt, m.V, m.solution, m.optimism, m.values, m.drawn, m.plans, m.policy, m.work, m.room)
+    return Memory(
+        p, m.doubt, m.V, m.solution, m.optimism, m.values, m.drawn, m.plans, m.policy, m.work, m.room, m.warm, m.soft
+    )
 
 
 @kernel
@@ -139,10 +163,12 @@ class CalibratedVAPOR(Agent[Memory]):
     def begin(self, belief: Belief) -> Memory:
         numbers, shape = doubt_named(self.bonus).numbers(belief, 1.0), (belief.actions, belief.states)
         even, values = np.full(shape, 1.0 / belief.actions), np.zeros(self.draws * self.window)
-        room = room_for(belief, even)
+        work = flow_arrays(*shape)
+        # draws and K-learning's search are done with when the solve begins, which fills its arrays anew: room for all
+        room = Room(work.u, work.trial, np.zeros(shape), work.spread, work.occupancy)
         return Memory(
             belief.posterior(), numbers, np.zeros(belief.states), even, 1.0, values, 0, 0,
-            even.copy(), flow_arrays(*shape), room,
+            even.copy(), work, room, 0.0, soft_arrays(belief.layers, belief.actions),
         )  # fmt: skip
 
     def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
@@ -158,4 +184,4 @@ class CalibratedVAPOR(Agent[Memory]):
 
     def refreshed(self, memory: Memory) -> Memory:
         """Draws from a belief that no episode led away from say nothing of this one, and nothing does its κ."""
-        return memory._replace(drawn=0, optimism=1.0)
+        return memory._replace(drawn=0, optimism=1.0, warm=0.0)

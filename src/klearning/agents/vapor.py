@@ -3,7 +3,8 @@
 What it does in an episode depends on where κ is from, a share of the variances, each an algorithm of its own:
 
     a number        κ is given, and 1 is the paper's (`fixed_vapor`)
-    "calibrated"    κ is the least that is optimistic by what draws from the posterior say (`calibrated_vapor`)
+    "calibrated"    κ is the least that is enough for K-learning, by what draws from the posterior say
+                    (`calibrated_vapor`)
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,19 +27,19 @@ class VAPOR(Delegate[Memory]):
     """VAPOR with a bonus of `optimism/doubts.py`: "reward", "sharp", or "published" as in the paper.
 
     ``tolerance`` is the duality gap, relative to the optimism Σ λ s √(−2 ln λ), at which the search for λ stops.
-    ``optimism`` is a number κ in (0, 1] that multiplies the variance s², or "calibrated": the least κ with which the
-    program's value is no less than the expected optimal value, estimated by ``draws`` MDPs per plan from the posterior
-    and those of the last ``window`` plans, plus ``margin`` standard errors of it. A share of ``thompson`` of the
-    episodes is then greedy in such a draw, as for `KLearning`.
+    ``optimism`` is a number κ in (0, 1] that multiplies the variance s², or "calibrated": the least κ with which
+    K-learning's bound is no less than the expected optimal value, estimated by ``draws`` MDPs per plan from the
+    posterior and those of the last ``window`` plans, plus ``margin`` standard errors of it. A share of ``thompson`` of
+    the episodes is then greedy in such a draw, as for `KLearning`; by default none is.
     """
 
     bonus: str = "reward"
     optimism: str | float = 1.0
     tolerance: float = 1e-6
     draws: int = 1
-    window: int = 10
+    window: int = 30
     margin: float = 0.0
-    thompson: str | float = "rising"
+    thompson: str | float = 0.0
 
     choices: ClassVar[Mapping[str, Iterable[str]]] = {"bonus": DOUBTS, "optimism": (CALIBRATED,), "thompson": RULES}
     since: ClassVar[tuple[str, ...]] = ("draws", "window", "margin", "thompson")
