@@ -24,6 +24,7 @@ from klearning.gpu.seeds import FORMS
 from klearning.statistics import mean_interval
 
 AGENTS = (kl.PSRL(), kl.RLSVI(), kl.BEB(), kl.UCBVI())
+LEARNERS = (*AGENTS, kl.UCBVI(scale=0.001))  # with all of its bonus UCBVI flips coins for as long as this takes
 LAUNCH = 20  # episodes
 
 
@@ -108,11 +109,11 @@ def main() -> None:
                 core = core_speed(agent, depth, 20 if small else 2000, 1 if small else 3)
                 row = gpu_speed(agent, depth, seeds, episodes)
                 keep(f"speed_{name}_{depth}", {**row, "one_core": core, "times": row["per_second"] / core})
-        if options.only in (None, "learning"):
-            for sizes in ((3, 15, 16, 16),) if small else ((10, 300, 20_000, 1000), (20, 1000, 20_000, 200)):
-                keep(f"learning_{name}_{sizes[0]}", learning(agent, *sizes))
         if options.only in (None, "bayes"):
             keep(f"bayes_{name}", bayes_regret(agent, *((8, 8, 5) if small else (100_000, 1000, 100))))
+    for agent in LEARNERS if options.only in (None, "learning") else ():
+        for sizes in ((3, 15, 16, 16),) if small else ((10, 300, 20_000, 4000), (20, 1000, 20_000, 1000)):
+            keep(f"learning_{agent}_{sizes[0]}", learning(agent, *sizes))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from numba import cuda, types
 
 import klearning as kl
 from klearning.gpu import beb, k_learning, layout, psrl, rlsvi, ucbvi, value_iteration
+from klearning.gpu.batch import REGISTERS
 from klearning.gpu.k_learning import OPTIMAL, SCHEDULE, Kind, Search
 
 NUMBER, MATRIX, VECTOR, WHOLE = (
@@ -65,7 +66,15 @@ def report(name: str, kernel: Any, arguments: Any = K_LEARNING) -> str:
     code, _ = cuda.compile_ptx(kernel.py_func, arguments, cc=Hopper.compute_capability, fastmath=True)
     with TemporaryDirectory() as folder:
         (Path(folder) / "kernel.ptx").write_text(code)
-        command = [str(assembler()), "-arch=sm_90", "-v", "kernel.ptx", "-o", "kernel.cubin"]
+        command = [
+            str(assembler()),
+            "-arch=sm_90",
+            f"-maxrregcount={REGISTERS}",
+            "-v",
+            "kernel.ptx",
+            "-o",
+            "kernel.cubin",
+        ]
         said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stderr
     registers, stack, spilled = (
         re.findall(pattern, said)[-1]

@@ -18,7 +18,7 @@ from klearning.gpu.random import run_key
 from klearning.models.mdp import MDP
 
 THREADS = 128  # per block
-REGISTERS: int | None = None  # per thread at most; None lets the compiler choose
+REGISTERS: int | None = 64  # per thread at most, so that 1,024 fit a multiprocessor; None lets the compiler choose
 LAUNCH_SECONDS = 0.2  # about how long a kernel runs before Python may show progress or stop
 LAUNCH_BYTES = 2**30  # what the log of one launch may take
 SMALLEST, LARGEST = 1e-25, 1e25  # of the prior's numbers: their squares are float32

@@ -112,8 +112,7 @@ class Worlds:
     def __repr__(self) -> str:
         return f"Worlds({len(self):,} × {self.like!r})"
 
-    def part(self, first: int, last: int) -> "Worlds":
-        span = slice(first, last)
+    def part(self, span: slice) -> "Worlds":
         return Worlds(self.like, self.reward[span], self.weight[span], self.optimal_values[span])
 
 
