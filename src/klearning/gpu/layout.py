@@ -149,6 +149,11 @@ def no_counts(world: World, shape: Shape, seeds: int) -> Counts:
     return Counts(zeros((pairs, seeds)), zeros((pairs, seeds)), zeros((1, 1) if shape.single else (entries, seeds)))
 
 
+def at_most(registers: int | None) -> dict[str, int]:
+    """What the compiler of a kernel is told; a simulator has none."""
+    return {} if registers is None or config.ENABLE_CUDASIM else {"max_registers": registers}
+
+
 def zeros(shape: tuple[int, ...], dtype: Any = F) -> Any:
     if config.ENABLE_CUDASIM:  # where a thread is a thread of Python's
         return cuda.to_device(np.zeros(shape, dtype))
