@@ -99,10 +99,11 @@ def speeds(small: bool) -> Iterator[Any]:
 
 def variants(small: bool) -> Iterator[Any]:
     """Threads per block and registers per thread: which should be the room's own."""
-    sizes = ((20, 524_288, 150), (50, 65_536, 200), (50, 131_072, 100), (50, 262_144, 100))
     places = [(kl.deep_sea(3), 32, 3), (kl.random_mdp(3, 2, 3), 32, 3)]
     if not small:
-        places = [(kl.deep_sea(depth), *more) for depth, *more in sizes] + [(kl.random_mdp(5, 2, 5), 524_288, 100)]
+        sizes = ((20, 524_288, 150), (50, 65_536, 200), (50, 262_144, 100))
+        places = [(kl.deep_sea(depth), *more) for depth, *more in sizes]
+        places += [(kl.random_mdp(5, actions, 5), 524_288, 100) for actions in (2, 8)]
     for world, seeds, episodes in places:
         for registers in (None,) if small else (None, 64, 80, 128):
             for threads in (64, 128, 256):

@@ -1,6 +1,6 @@
-"""PSRL, RLSVI, BEB and UCBVI on a GPU: how fast, against one core of the same machine, and whether they learn the same.
+"""Agents on a GPU: how fast, against one core of the same machine, and whether they learn the same.
 
-    python -m bench.gpu_agents --json gpu_agents.json     # on a GPU: about four minutes
+    python -m bench.gpu_agents --json gpu_agents.json     # on a GPU: about five minutes
     python -m bench.gpu_agents --small                    # in the simulator: NUMBA_ENABLE_CUDASIM=1
 
 Speed is of the whole loop: plan, exact value of the policy, one episode, update. That of one core is the same agent's
@@ -23,7 +23,7 @@ from klearning.gpu.layout import new_log
 from klearning.gpu.seeds import FORMS
 from klearning.statistics import mean_interval
 
-AGENTS = (kl.PSRL(), kl.RLSVI(), kl.BEB(), kl.UCBVI())
+AGENTS = (kl.KLearning(tolerance=1e-4), kl.PSRL(), kl.RLSVI(), kl.BEB(), kl.UCBVI())
 LEARNERS = (*AGENTS, kl.UCBVI(scale=0.001))  # with all of its bonus UCBVI flips coins for as long as this takes
 LAUNCH = 20  # episodes
 
@@ -33,7 +33,7 @@ def gpu_speed(agent: Any, depth: int, seeds: int, episodes: int) -> dict[str, fl
     world = kl.deep_sea(depth)
     form = FORMS[type(agent)](agent, kl.Prior(), world)
     batch = new_batch(world, type(agent).__name__, np.arange(seeds, dtype=np.uint32))
-    state, log = form.begin(batch), new_log(0, LAUNCH, seeds)
+    state, log = form.begin(batch), new_log(len(form.diagnostics), LAUNCH, seeds)
 
     def play(first: int, count: int) -> float:
         cuda.synchronize()
