@@ -1,4 +1,4 @@
-"""What the compiler makes of the GPU's kernels: registers, local memory, spills. It needs no GPU.
+"""What the compiler makes of the GPU's kernels: registers, local memory, spills, work per state. It needs no GPU.
 
 pip install 'klearning[gpu]' nvidia-cuda-nvcc && python -m bench.gpu_code
 """
@@ -62,8 +62,26 @@ def assembler() -> Path:
     raise SystemExit("ptxas is missing: pip install nvidia-cuda-nvcc")
 
 
-def report(name: str, kernel: Any, arguments: Any = K_LEARNING) -> str:
+def portable_code(kernel: Any, arguments: Any = K_LEARNING) -> str:
     code, _ = cuda.compile_ptx(kernel.py_func, arguments, cc=Hopper.compute_capability, fastmath=True)
+    return str(code)
+
+
+def work_per_state(code: str) -> str:
+    """What the shortest loop with an exp in it does: one state of a soft sweep."""
+    labels = {match[1]: match.start() for match in re.finditer(r"^(\S+):", code, re.MULTILINE)}
+    loops = [code[labels[jump[1]] : jump.end()] for jump in re.finditer(r"bra\s+(\S+);", code) if jump[1] in labels]
+    body = min((loop for loop in loops if "ex2.approx" in loop), key=len)
+    words = re.findall(r"^\s+(?:@\S+\s+)?([a-z]\w*)\S*", body, re.MULTILINE)
+    arithmetic = re.findall(
+        r"^\s+(add|sub|mul|fma|div|max|abs|ex2|lg2)[.](?:approx[.]|rn[.])?ftz[.]f32", body, re.MULTILINE
+    )
+    flops = len(arithmetic) + arithmetic.count("fma")
+    return f"{len(words)} instructions before assembly, {flops} float32 operations, an fma being two"
+
+
+def report(name: str, kernel: Any, arguments: Any = K_LEARNING) -> str:
+    code = portable_code(kernel, arguments)
     with TemporaryDirectory() as folder:
         (Path(folder) / "kernel.ptx").write_text(code)
         command = [
@@ -111,6 +129,8 @@ def main() -> None:
         fields = [MATRIX if field == "Q" else NUMBER for field in numbers._fields]
         kernel = value_iteration.episodes_for(shape, width, noisy, action_value)
         print(report(name, kernel, signature(types.NamedTuple(fields, numbers))), flush=True)
+    code = portable_code(k_learning.episodes_for(shape_of(kl.deep_sea(20)), usual))
+    print(f"\nA state of two actions in a sweep of depth 20: {work_per_state(code)}.")
 
 
 if __name__ == "__main__":
