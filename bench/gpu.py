@@ -99,10 +99,10 @@ def speeds(small: bool) -> Iterator[Any]:
 
 def variants(small: bool) -> Iterator[Any]:
     """Threads per block and registers per thread: which should be the room's own."""
-    places = [(kl.deep_sea(3), 32, 3), (kl.random_mdp(3, 2, 3), 32, 3)]
+    places: list[tuple[kl.MDP, int, int]] = [(kl.deep_sea(3), 32, 3), (kl.random_mdp(3, 2, 3), 32, 3)]
     if not small:
         sizes = ((20, 524_288, 150), (50, 65_536, 200), (50, 262_144, 100))
-        places = [(kl.deep_sea(depth), *more) for depth, *more in sizes]
+        places = [(kl.deep_sea(depth), seeds, episodes) for depth, seeds, episodes in sizes]
         places += [(kl.random_mdp(5, actions, 5), 524_288, 100) for actions in (2, 8)]
     for world, seeds, episodes in places:
         for registers in (None,) if small else (None, 64, 80, 128):

@@ -22,6 +22,7 @@ from klearning.arrays.rows import places
 from klearning.arrays.types import Floats, Ints
 from klearning.models.mdp import MDP
 
+config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # few seeds are few blocks, and whoever asks for few knows
 F = np.float32
 
 
