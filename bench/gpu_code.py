@@ -80,14 +80,14 @@ def work_per_state(code: str) -> str:
     return f"{len(words)} instructions before assembly, {flops} float32 operations, an fma being two"
 
 
-def report(name: str, kernel: Any, arguments: Any = K_LEARNING) -> str:
+def report(name: str, kernel: Any, arguments: Any = K_LEARNING, most: int | None = REGISTERS) -> str:
     code = portable_code(kernel, arguments)
     with TemporaryDirectory() as folder:
         (Path(folder) / "kernel.ptx").write_text(code)
         command = [
             str(assembler()),
             "-arch=sm_90",
-            f"-maxrregcount={REGISTERS}",
+            f"-maxrregcount={most}",
             "-v",
             "kernel.ptx",
             "-o",
@@ -112,11 +112,12 @@ def main() -> None:
     print(report("depth 20, optimal τ", k_learning.episodes_for(shape_of(kl.deep_sea(20)), usual)), flush=True)
     print(report("depth 50, optimal τ", k_learning.episodes_for(shape_of(kl.deep_sea(50)), usual)), flush=True)
     print(
-        report("random MDPs 5 × 5 × 2, a world per seed, optimal τ", k_learning.episodes_for(random, usual)), flush=True
+        report("random MDPs 5 × 5 × 2, a world per seed, optimal τ", k_learning.episodes_for(random, usual), most=None),
+        flush=True,
     )
     sharp = Kind(SCHEDULE, False, True, 1.0, True)
     name = "random MDPs 5 × 5 × 2, a world per seed, schedule, `sharp`, Beta"
-    print(report(name, k_learning.episodes_for(random, sharp)), flush=True)
+    print(report(name, k_learning.episodes_for(random, sharp), most=None), flush=True)
     sea, flips = shape_of(kl.deep_sea(50)), psrl.Kind(beta=True, learns=True)
     for name, shape, width, noisy, action_value, numbers in (
         ("depth 50, PSRL", sea, 50, True, psrl.action_value_for(sea, psrl.Kind(beta=False, learns=True)), psrl.Numbers),
@@ -128,7 +129,8 @@ def main() -> None:
     ):  # fmt: skip
         fields = [MATRIX if field == "Q" else NUMBER for field in numbers._fields]
         kernel = value_iteration.episodes_for(shape, width, noisy, action_value)
-        print(report(name, kernel, signature(types.NamedTuple(fields, numbers))), flush=True)
+        most = REGISTERS if shape.single else None
+        print(report(name, kernel, signature(types.NamedTuple(fields, numbers)), most), flush=True)
     code = portable_code(k_learning.episodes_for(shape_of(kl.deep_sea(20)), usual))
     print(f"\nA state of two actions in a sweep of depth 20: {work_per_state(code)}.")
 
