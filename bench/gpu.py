@@ -21,7 +21,7 @@ import numpy as np
 from numba import cuda
 
 import klearning as kl
-from klearning.gpu.batch import REGISTERS, THREADS, Batch, beliefs, new_batch, on_host, play
+from klearning.gpu.batch import Batch, beliefs, new_batch, on_host, play
 from klearning.gpu.k_learning import KLearningForm, Search, plans_for
 from klearning.gpu.layout import F, new_log, zeros
 from klearning.optimism.program import k_values, program, solve_at
@@ -34,20 +34,13 @@ WARP = 32  # threads that go side by side
 ANY_GAP = F(1e30)
 
 
-def speed(
-    world: kl.MDP,
-    seeds: int,
-    episodes: int,
-    launch: int = 50,
-    threads: int = THREADS,
-    registers: int | None = REGISTERS,
-) -> dict[str, Any]:
-    """Episodes a second over the first ``episodes`` of every seed."""
+def speed(world: kl.MDP, seeds: int, episodes: int, launch: int = 50, **variant: Any) -> dict[str, Any]:
+    """Episodes a second over the first ``episodes`` of every seed; a variant is of fields of the batch."""
     agent, numbers = kl.KLearning(tolerance=TOLERANCE), np.arange(seeds, dtype=np.uint32)
     form, log = KLearningForm(agent, kl.Prior(), world), new_log(4, launch, seeds)
 
     def fresh() -> Batch:
-        return replace(new_batch(world, "KLearning", numbers), threads=threads, registers=registers)
+        return replace(new_batch(world, "KLearning", numbers), **variant)
 
     began = time.perf_counter()
     batch = fresh()
@@ -84,8 +77,8 @@ def speed(
         "bytes_per_episode": moved,
         "gigabytes_per_second": rate * moved / 1e9,
         "first_call_seconds": compiled,
-        "threads": threads,
-        "registers": registers,
+        "threads": batch.threads,
+        "registers": batch.registers,
     }
 
 
@@ -99,11 +92,15 @@ def speeds(small: bool) -> Iterator[Any]:
 
 def variants(small: bool) -> Iterator[Any]:
     """Threads per block and registers per thread: which should be the room's own."""
-    sizes = ((3, 32, 3),) if small else ((20, 524_288, 150), (50, 65_536, 200), (50, 262_144, 100))
-    for depth, seeds, episodes in sizes:
+    places: list[tuple[kl.MDP, int, int]] = [(kl.deep_sea(3), 32, 3), (kl.random_mdp(3, 2, 3), 32, 3)]
+    if not small:
+        sizes = ((20, 524_288, 150), (50, 65_536, 200), (50, 262_144, 100))
+        places = [(kl.deep_sea(depth), seeds, episodes) for depth, seeds, episodes in sizes]
+        places += [(kl.random_mdp(5, actions, 5), 524_288, 100) for actions in (2, 8)]
+    for world, seeds, episodes in places:
         for registers in (None,) if small else (None, 64, 80, 128):
             for threads in (64, 128, 256):
-                yield speed(kl.deep_sea(depth), seeds, episodes, threads=threads, registers=registers)
+                yield speed(world, seeds, episodes, threads=threads, registers=registers)
 
 
 def growth(small: bool) -> Iterator[Any]:

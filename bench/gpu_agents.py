@@ -1,6 +1,6 @@
-"""PSRL, RLSVI, BEB and UCBVI on a GPU: how fast, against one core of the same machine, and whether they learn the same.
+"""Agents on a GPU: how fast, against one core of the same machine, and whether they learn the same.
 
-    python -m bench.gpu_agents --json gpu_agents.json     # on a GPU: about four minutes
+    python -m bench.gpu_agents --json gpu_agents.json     # on a GPU: about five minutes
     python -m bench.gpu_agents --small                    # in the simulator: NUMBA_ENABLE_CUDASIM=1
 
 Speed is of the whole loop: plan, exact value of the policy, one episode, update. That of one core is the same agent's
@@ -23,7 +23,8 @@ from klearning.gpu.layout import new_log
 from klearning.gpu.seeds import FORMS
 from klearning.statistics import mean_interval
 
-AGENTS = (kl.PSRL(), kl.RLSVI(), kl.BEB(), kl.UCBVI())
+AGENTS = (kl.KLearning(tolerance=1e-4), kl.PSRL(), kl.RLSVI(), kl.BEB(), kl.UCBVI())
+LEARNERS = (*AGENTS, kl.UCBVI(scale=0.001))  # with all of its bonus UCBVI flips coins for as long as this takes
 LAUNCH = 20  # episodes
 
 
@@ -32,7 +33,7 @@ def gpu_speed(agent: Any, depth: int, seeds: int, episodes: int) -> dict[str, fl
     world = kl.deep_sea(depth)
     form = FORMS[type(agent)](agent, kl.Prior(), world)
     batch = new_batch(world, type(agent).__name__, np.arange(seeds, dtype=np.uint32))
-    state, log = form.begin(batch), new_log(0, LAUNCH, seeds)
+    state, log = form.begin(batch), new_log(len(form.diagnostics), LAUNCH, seeds)
 
     def play(first: int, count: int) -> float:
         cuda.synchronize()
@@ -108,11 +109,11 @@ def main() -> None:
                 core = core_speed(agent, depth, 20 if small else 2000, 1 if small else 3)
                 row = gpu_speed(agent, depth, seeds, episodes)
                 keep(f"speed_{name}_{depth}", {**row, "one_core": core, "times": row["per_second"] / core})
-        if options.only in (None, "learning"):
-            for sizes in ((3, 15, 16, 16),) if small else ((10, 300, 20_000, 1000), (20, 1000, 20_000, 200)):
-                keep(f"learning_{name}_{sizes[0]}", learning(agent, *sizes))
         if options.only in (None, "bayes"):
             keep(f"bayes_{name}", bayes_regret(agent, *((8, 8, 5) if small else (100_000, 1000, 100))))
+    for agent in LEARNERS if options.only in (None, "learning") else ():
+        for sizes in ((3, 15, 16, 16),) if small else ((10, 300, 20_000, 4000), (20, 1000, 20_000, 1000)):
+            keep(f"learning_{agent}_{sizes[0]}", learning(agent, *sizes))
 
 
 if __name__ == "__main__":

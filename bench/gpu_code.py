@@ -1,4 +1,4 @@
-"""What the compiler makes of the GPU's kernels: registers, local memory, spills. It needs no GPU.
+"""What the compiler makes of the GPU's kernels: registers, local memory, spills, work per state. It needs no GPU.
 
 pip install 'klearning[gpu]' nvidia-cuda-nvcc && python -m bench.gpu_code
 """
@@ -14,6 +14,7 @@ from numba import cuda, types
 
 import klearning as kl
 from klearning.gpu import beb, k_learning, layout, psrl, rlsvi, ucbvi, value_iteration
+from klearning.gpu.batch import REGISTERS
 from klearning.gpu.k_learning import OPTIMAL, SCHEDULE, Kind, Search
 
 NUMBER, MATRIX, VECTOR, WHOLE = (
@@ -61,11 +62,37 @@ def assembler() -> Path:
     raise SystemExit("ptxas is missing: pip install nvidia-cuda-nvcc")
 
 
-def report(name: str, kernel: Any, arguments: Any = K_LEARNING) -> str:
+def portable_code(kernel: Any, arguments: Any = K_LEARNING) -> str:
     code, _ = cuda.compile_ptx(kernel.py_func, arguments, cc=Hopper.compute_capability, fastmath=True)
+    return str(code)
+
+
+def work_per_state(code: str) -> str:
+    """What the shortest loop with an exp in it does: one state of a soft sweep."""
+    labels = {match[1]: match.start() for match in re.finditer(r"^(\S+):", code, re.MULTILINE)}
+    loops = [code[labels[jump[1]] : jump.end()] for jump in re.finditer(r"bra\s+(\S+);", code) if jump[1] in labels]
+    body = min((loop for loop in loops if "ex2.approx" in loop), key=len)
+    words = re.findall(r"^\s+(?:@\S+\s+)?([a-z]\w*)\S*", body, re.MULTILINE)
+    arithmetic = re.findall(
+        r"^\s+(add|sub|mul|fma|div|max|abs|ex2|lg2)[.](?:approx[.]|rn[.])?ftz[.]f32", body, re.MULTILINE
+    )
+    flops = len(arithmetic) + arithmetic.count("fma")
+    return f"{len(words)} instructions before assembly, {flops} float32 operations, an fma being two"
+
+
+def report(name: str, kernel: Any, arguments: Any = K_LEARNING, most: int | None = REGISTERS) -> str:
+    code = portable_code(kernel, arguments)
     with TemporaryDirectory() as folder:
         (Path(folder) / "kernel.ptx").write_text(code)
-        command = [str(assembler()), "-arch=sm_90", "-v", "kernel.ptx", "-o", "kernel.cubin"]
+        command = [
+            str(assembler()),
+            "-arch=sm_90",
+            f"-maxrregcount={most}",
+            "-v",
+            "kernel.ptx",
+            "-o",
+            "kernel.cubin",
+        ]
         said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stderr
     registers, stack, spilled = (
         re.findall(pattern, said)[-1]
@@ -85,11 +112,12 @@ def main() -> None:
     print(report("depth 20, optimal τ", k_learning.episodes_for(shape_of(kl.deep_sea(20)), usual)), flush=True)
     print(report("depth 50, optimal τ", k_learning.episodes_for(shape_of(kl.deep_sea(50)), usual)), flush=True)
     print(
-        report("random MDPs 5 × 5 × 2, a world per seed, optimal τ", k_learning.episodes_for(random, usual)), flush=True
+        report("random MDPs 5 × 5 × 2, a world per seed, optimal τ", k_learning.episodes_for(random, usual), most=None),
+        flush=True,
     )
     sharp = Kind(SCHEDULE, False, True, 1.0, True)
     name = "random MDPs 5 × 5 × 2, a world per seed, schedule, `sharp`, Beta"
-    print(report(name, k_learning.episodes_for(random, sharp)), flush=True)
+    print(report(name, k_learning.episodes_for(random, sharp), most=None), flush=True)
     sea, flips = shape_of(kl.deep_sea(50)), psrl.Kind(beta=True, learns=True)
     for name, shape, width, noisy, action_value, numbers in (
         ("depth 50, PSRL", sea, 50, True, psrl.action_value_for(sea, psrl.Kind(beta=False, learns=True)), psrl.Numbers),
@@ -101,7 +129,10 @@ def main() -> None:
     ):  # fmt: skip
         fields = [MATRIX if field == "Q" else NUMBER for field in numbers._fields]
         kernel = value_iteration.episodes_for(shape, width, noisy, action_value)
-        print(report(name, kernel, signature(types.NamedTuple(fields, numbers))), flush=True)
+        most = REGISTERS if shape.single else None
+        print(report(name, kernel, signature(types.NamedTuple(fields, numbers)), most), flush=True)
+    code = portable_code(k_learning.episodes_for(shape_of(kl.deep_sea(20)), usual))
+    print(f"\nA state of two actions in a sweep of depth 20: {work_per_state(code)}.")
 
 
 if __name__ == "__main__":

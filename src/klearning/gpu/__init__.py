@@ -25,6 +25,17 @@ def __getattr__(name: str) -> Any:
 
 def run(*given: Any, **settings: Any) -> Any:
     """`klearning.run` with ``device="gpu"``; an ImportError or OSError of one line where there is no GPU."""
+    need_device()
+    return import_module(f"{__name__}.seeds").run(*given, **settings)
+
+
+def solved_times(*given: Any) -> Any:
+    """That of `gpu.times`; the same errors."""
+    need_device()
+    return import_module(f"{__name__}.times").solved_times(*given)
+
+
+def need_device() -> None:
     from numba import config, cuda
 
     if not config.ENABLE_CUDASIM and not cuda.is_available():
@@ -32,7 +43,6 @@ def run(*given: Any, **settings: Any) -> Any:
             f'device="gpu" finds no GPU: {_why(cuda)}. Use device="cpu", '
             "or pip install 'klearning[gpu]' on a machine with an NVIDIA driver"
         )
-    return import_module(f"{__name__}.seeds").run(*given, **settings)
 
 
 def _why(cuda: Any) -> str:

@@ -18,7 +18,7 @@ from klearning.gpu.random import run_key
 from klearning.models.mdp import MDP
 
 THREADS = 128  # per block
-REGISTERS: int | None = None  # per thread at most; None lets the compiler choose
+REGISTERS = 64  # per thread at most where every pair has one successor: 1,024 threads fit a multiprocessor
 LAUNCH_SECONDS = 0.2  # about how long a kernel runs before Python may show progress or stop
 LAUNCH_BYTES = 2**30  # what the log of one launch may take
 SMALLEST, LARGEST = 1e-25, 1e25  # of the prior's numbers: their squares are float32
@@ -41,7 +41,7 @@ class Batch:
     key: tuple[np.uint32, np.uint32]
     seeds: Any  # (seeds,), uint32
     threads: int = THREADS
-    registers: int | None = REGISTERS
+    registers: int | None = None  # per thread at most; None lets the compiler choose
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -64,7 +64,8 @@ def new_batch(world: MDP | Worlds, agent: str, seeds: NDArray[np.uint32]) -> Bat
     there, shape = world_on_device(world)
     share = zeros((shape.states * (shape.actions - 1), len(seeds)))
     counts, key = no_counts(there, shape, len(seeds)), run_key(world.name, agent)
-    return Batch(there, shape, counts, share, key, cuda.to_device(seeds))
+    registers = REGISTERS if shape.single else None
+    return Batch(there, shape, counts, share, key, cuda.to_device(seeds), registers=registers)
 
 
 def bytes_per_seed(world: MDP | Worlds) -> int:

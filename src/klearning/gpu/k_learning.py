@@ -17,7 +17,7 @@ from numba import cuda
 from klearning.agents.k_learning import KLearning
 from klearning.beliefs.belief import Belief, Prior
 from klearning.gpu.batch import Batch, refuse
-from klearning.gpu.layout import F, Log, Shape
+from klearning.gpu.layout import F, Log, Shape, at_most
 from klearning.gpu.walk import play_for
 from klearning.models.mdp import MDP
 from klearning.optimism.bonuses import BONUSES
@@ -254,7 +254,7 @@ def episodes_for(shape: Shape, kind: Kind, registers: int | None = None) -> Any:
     soft_sweep, play, scheduled = soft_sweep_for(shape, kind), play_for(shape), scheduled_for(shape, kind)
     slots, rule = shape.slots, kind.rule
 
-    @cuda.jit(fastmath=True, **({} if registers is None else {"max_registers": registers}))
+    @cuda.jit(fastmath=True, **at_most(registers))
     def episodes(
         world: Any, counts: Any, x: Any, search: Any, share: Any, log: Any, key: Any, seeds: Any, first: Any, count: Any
     ) -> None:

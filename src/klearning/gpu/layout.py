@@ -22,6 +22,7 @@ from klearning.arrays.rows import places
 from klearning.arrays.types import Floats, Ints
 from klearning.models.mdp import MDP
 
+config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # few seeds are few blocks, and whoever asks for few knows
 F = np.float32
 
 
@@ -112,8 +113,7 @@ class Worlds:
     def __repr__(self) -> str:
         return f"Worlds({len(self):,} × {self.like!r})"
 
-    def part(self, first: int, last: int) -> "Worlds":
-        span = slice(first, last)
+    def part(self, span: slice) -> "Worlds":
         return Worlds(self.like, self.reward[span], self.weight[span], self.optimal_values[span])
 
 
@@ -148,6 +148,11 @@ def no_counts(world: World, shape: Shape, seeds: int) -> Counts:
     """Before anything is seen."""
     pairs, entries = world.reward.shape[0], world.succ.shape[0]
     return Counts(zeros((pairs, seeds)), zeros((pairs, seeds)), zeros((1, 1) if shape.single else (entries, seeds)))
+
+
+def at_most(registers: int | None) -> dict[str, int]:
+    """What the compiler of a kernel is told; a simulator has none."""
+    return {} if registers is None or config.ENABLE_CUDASIM else {"max_registers": registers}
 
 
 def zeros(shape: tuple[int, ...], dtype: Any = F) -> Any:

@@ -1,7 +1,7 @@
 """`run` on a device: an agent in a world, or in one world per seed, with all seeds at once."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -62,37 +62,26 @@ def run(
     progress: Callable[[int], None] | bool | None = None,
 ) -> Runs | Digest:
     """`klearning.run` with ``device="gpu"``: `Runs` where all of it fits into 2 GiB, else a `Digest`."""
-    if type(agent) not in FORMS:
-        refuse(f"agent={agent!r}", ", ".join(kind.__name__ for kind in FORMS))
-    if max(seeds) >= MOST_SEED:
-        raise ValueError(f'seeds has {max(seeds)}, and device="gpu" takes seeds below 2³²: give smaller ones')
-    own, one = isinstance(world, Worlds), world.like if isinstance(world, Worlds) else world
-    if isinstance(world, Worlds) and len(world) != len(seeds):
-        raise ValueError(f"seeds are {len(seeds)} and worlds {len(world)}: give as many of both")
-    check_world(world)
-    check_prior(prior, world)
-    announce_compilation()
-    form = FORMS[type(agent)](agent, prior, one)
+    form, own = checked_form(agent, world, prior, seeds), isinstance(world, Worlds)
+    one = world.like if isinstance(world, Worlds) else world
     best = world.optimal_values if isinstance(world, Worlds) else optimal_value(world)
     names = form.diagnostics
     whole = not own and len(seeds) * (episodes * (8 * (2 + len(names)) + 1) + 8 * one.reward.size) <= ALL_BYTES
-    group = max(1, min(len(seeds), int(SHARE * free_bytes()) // bytes_per_seed(world)))
     kept: list[Kept] = []
     tallies: list[Tally] = []
     began = time.perf_counter()
     with ExitStack() as stack:
         bar = stack.enter_context(ProgressBar("episodes", len(seeds) * episodes)) if progress is True else None
         tell = progress if callable(progress) else bar
-        for first in range(0, len(seeds), group):
-            last = min(first + group, len(seeds))
-            here = world.part(first, last) if isinstance(world, Worlds) else world
-            optimal = best[first:last] if isinstance(best, np.ndarray) else best
-            batch = new_batch(here, type(agent).__name__, np.array(seeds[first:last], np.uint32))
-            keeper = Kept(len(names)) if whole else Tally(optimal, last - first, episodes, len(names))
+        for span in groups(world, len(seeds)):
+            here = world.part(span) if isinstance(world, Worlds) else world
+            optimal = best[span] if isinstance(best, np.ndarray) else best
+            batch = new_batch(here, type(agent).__name__, np.array(seeds[span], np.uint32))
+            keeper = Kept(len(names)) if whole else Tally(optimal, len(batch.seeds), episodes, len(names))
             for log, count in play(form, batch, episodes):
                 keeper.add(log, count)
                 if tell is not None:
-                    tell(count * (last - first))
+                    tell(count * len(batch.seeds))
             keeper.end(batch)
             kept += [keeper] if isinstance(keeper, Kept) else []
             tallies += [keeper] if isinstance(keeper, Tally) else []
@@ -105,6 +94,26 @@ def run(
         returns=joined(kept, "returns"), hits=joined(kept, "hits", kind=np.bool_), visits=visits,
         diagnostics=dict(zip(names, joined(kept, "diagnostics", 1), strict=True)), seconds=seconds,
     )  # fmt: skip
+
+
+def checked_form(agent: Agent[Any], world: MDP | Worlds, prior: Prior, seeds: Sequence[int]) -> Form:
+    """The agent as the device plays it, or one line that says what of it, of the prior or of the world cannot be."""
+    if type(agent) not in FORMS:
+        refuse(f"agent={agent!r}", ", ".join(kind.__name__ for kind in FORMS))
+    if max(seeds) >= MOST_SEED:
+        raise ValueError(f'seeds has {max(seeds)}, and device="gpu" takes seeds below 2³²: give smaller ones')
+    if isinstance(world, Worlds) and len(world) != len(seeds):
+        raise ValueError(f"seeds are {len(seeds)} and worlds {len(world)}: give as many of both")
+    check_world(world)
+    check_prior(prior, world)
+    announce_compilation()
+    return FORMS[type(agent)](agent, prior, world.like if isinstance(world, Worlds) else world)
+
+
+def groups(world: MDP | Worlds, seeds: int) -> Iterator[slice]:
+    """All seeds, as many at a time as the device has room for."""
+    size = max(1, min(seeds, int(SHARE * free_bytes()) // bytes_per_seed(world)))
+    return (slice(first, min(first + size, seeds)) for first in range(0, seeds, size))
 
 
 class Kept:

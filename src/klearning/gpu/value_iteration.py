@@ -13,7 +13,7 @@ from numba import cuda
 
 from klearning.gpu.batch import Batch
 from klearning.gpu.draws import Draws, normals
-from klearning.gpu.layout import F, Log, Shape
+from klearning.gpu.layout import F, Log, Shape, at_most
 from klearning.gpu.random import REWARDS, philox
 from klearning.gpu.walk import play_for
 from klearning.models.mdp import MDP
@@ -110,7 +110,7 @@ def episodes_for(
     """The kernel: ``count`` episodes of every seed from episode ``first`` on. ``width`` is that of the widest layer."""
     plan, play, room = plan_for(shape, width, noisy, action_value), play_for(shape), 2 * width
 
-    @cuda.jit(fastmath=True, **({} if registers is None else {"max_registers": registers}))
+    @cuda.jit(fastmath=True, **at_most(registers))
     def episodes(
         world: Any, counts: Any, x: Any, share: Any, log: Any, key: Any, seeds: Any, first: Any, count: Any
     ) -> None:

@@ -40,7 +40,10 @@ class Extent:
 
 @dataclass(frozen=True, eq=False)
 class Paper:
-    """A paper. Its figures are the FIGURES of the module ``home``, and of every module in it where it is a folder."""
+    """A paper. Its figures are the FIGURES of the module ``home``, and of every module in it where it is a folder.
+
+    GPU_FIGURES are those of its figures, by the same names, that a GPU plays for very many seeds.
+    """
 
     name: str
     title: str
@@ -51,12 +54,19 @@ class Paper:
 
     @cached_property
     def figures(self) -> tuple[Figure[Any], ...]:
+        return self._gathered("FIGURES")
+
+    @cached_property
+    def gpu_figures(self) -> tuple[Figure[Any], ...]:
+        return self._gathered("GPU_FIGURES")
+
+    def _gathered(self, where: str) -> tuple[Figure[Any], ...]:
         """Protocol by protocol, then those without one; within these by name."""
         home = import_module(self.home)
         folder = getattr(home, "__path__", None)
         inside = iter_modules(folder) if folder is not None else ()  # iter_modules(None) would be all there are
         modules = [home, *(import_module(f"{self.home}.{module.name}") for module in inside)]
-        figures = [figure for module in modules for figure in getattr(module, "FIGURES", ())]
+        figures = [figure for module in modules for figure in getattr(module, where, ())]
         order = [*self.protocols.values(), None]
         return tuple(sorted(figures, key=lambda figure: (order.index(figure.protocol), figure.name)))
 
@@ -71,16 +81,23 @@ class Paper:
         *,
         quick: bool = False,
         protocol: str | None = None,
+        device: str = "cpu",
         options: Mapping[str, Any] = {},
     ) -> Extent:
         """The figures of these names, or all but long studies; ``options`` are fields of figures."""
+        checks.choice("device", device, ("cpu", "gpu"))
+        offered = self.figures if device == "cpu" else self.gpu_figures
+        able = sorted({figure.name for figure in offered})
         for name in names:
             checks.choice("figure", name, self.figure_names)
+            if name not in able:
+                known = f"which can do {', '.join(able)}" if able else "nor has any other of this paper"
+                raise ValueError(f'{name} has no form for device="gpu", {known}: use device="cpu"')
         if protocol is not None:
             checks.choice("protocol", protocol, self.protocols)
         figures = [
             figure.sized(quick, options)
-            for figure in self.figures
+            for figure in offered
             if (figure.name in names if names else not figure.by_name_only)
             and (protocol is None or figure.protocol is None or figure.protocol.name == protocol)
         ]

@@ -159,7 +159,7 @@ def draw(times: Times, protocol: DeepSeaProtocol, cap: int, command: str) -> Any
 
 def _caption(times: Times, protocol: DeepSeaProtocol, cap: int, command: str) -> str:
     least, most = min(len(t) for by_depth in times.values() for t in by_depth.values()), most_seeds(times)
-    seeds = f"{most} seeds" if least == most else f"{most} seeds, {least} or more where most fail"
+    seeds = f"{most:,} seeds" if least == most else f"{most:,} seeds, {least:,} or more where most fail"
     bands = "bands: 95% intervals of the median" if most >= FEWEST else "too few seeds for intervals"
     return (
         f"protocol `{protocol.name}` ({protocol.note})\n"
