@@ -185,4 +185,5 @@ WINDOWS: dict[str, Agent] = {  # of the estimate with less noise, for how many p
     f"window {window}, {name}": replace(AS_IS, window=window, thompson=share)
     for window in (30, 100, 20, 50, 300, 10)
     for name, share in SHARES.items()
-} | {f"window 30, margin {margin}": replace(AS_IS, window=30, thompson=0.0, margin=float(margin)) for margin in (1, 3)}
+}
+WINDOWS |= {f"window 30, margin {margin}": replace(AS_IS, window=30, thompson=0.0, margin=margin) for margin in (1, 3)}
