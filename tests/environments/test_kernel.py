@@ -13,7 +13,9 @@ SECONDS = 300.0  # kernels may have to be compiled
 @pytest.fixture(scope="module")
 def kernel():
     manager, client = start_new_kernel(kernel_name="python3")
-    yield Cells(manager, client)
+    cells = Cells(manager, client)
+    assert not contents(cells.run(IMPORTS), "error")
+    yield cells
     client.stop_channels()
     manager.shutdown_kernel(now=True)
 
@@ -53,11 +55,13 @@ def text(messages):
     return "".join(content["text"] for content in contents(messages, "stream"))
 
 
-LEARN = """
+IMPORTS = """
 import sys
 import gymnasium as gym
 import klearning as kl
 env = gym.make("FrozenLake-v1")
+"""
+LEARN = """
 with kl.LiveView(per_second=1000) as view:
     learner = kl.learn(kl.PSRL(), env, episodes=40, horizon=10, callbacks=[view])
 print("ipywidgets" in sys.modules)
