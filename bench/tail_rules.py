@@ -22,6 +22,7 @@ from klearning.agents.calibrated_optimism import (
     Memory,
     draw_value,
     mean_and_error,
+    missed,
     note,
     update,
     with_answer,
@@ -161,16 +162,9 @@ def steady_gap(memory: Memory, Q: Floats, policy: Floats, occupancy: Floats) -> 
     Its expectation is E V* − J(π) where layers are independent: by the performance-difference lemma it would be with λ
     of the draw, which depends on earlier layers alone, and Q on later ones.
     """
-    model, drawn, total = memory.posterior.model, memory.room.Q, 0.0
     greedy(Q, policy)
-    occupancy_sweep(model, policy, occupancy)
-    for s in range(Q.shape[1]):
-        best = drawn[0, s]
-        for a in range(1, Q.shape[0]):
-            best = max(best, drawn[a, s])
-        for a in range(Q.shape[0]):
-            total += occupancy[a, s] * (best - drawn[a, s])
-    return total
+    occupancy_sweep(memory.posterior.model, policy, occupancy)
+    return missed(memory.room.Q, occupancy)
 
 
 @kernel
