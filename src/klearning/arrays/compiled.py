@@ -31,9 +31,10 @@ def kernel(function: Any = None, *, inline: bool = False, reorder: bool = False,
     """Compile a function: no GIL, cached on disk, IEEE semantics except that a*b+c may be fused.
 
     ``inline`` copies it into its callers (a record of arrays is passed as some hundred words otherwise);
-    ``reorder`` lets sums be taken in any order, the same one every time. ``borrows`` counts no references to arrays,
-    which in a loop over steps takes several times as long as the rest: whoever calls it holds them meanwhile. So it may
-    neither make arrays nor return any; and one that is given a generator is called by kernels alone.
+    ``reorder`` lets sums be taken in any order, the same one every time: so no loop of it may both add up and write to
+    an array, for which order is taken would hang on where in memory arrays lie. ``borrows`` counts no references to
+    arrays, which in a loop over steps takes several times as long as the rest: whoever calls it holds them meanwhile.
+    So it may neither make arrays nor return any; and one that is given a generator is called by kernels alone.
     """
     if function is None:
         return lambda f: _compile(f, inline, reorder, borrows)

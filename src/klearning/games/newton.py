@@ -75,6 +75,7 @@ def soft_value(mu: Floats, variance: Floats, w: Floats, x: Floats, log_x: Floats
     Z = 0.0
     for j in range(n):
         x[j] = exp_negative(log_x[j] - top) if log_x[j] - top > NEVER else 0.0
+    for j in range(n):
         Z += x[j]
     G = top + log(Z)
     for j in range(n):
@@ -129,6 +130,7 @@ def expand(mu: Floats, variance: Floats, w: Floats, x: Floats, F: float, W: Work
         g, b = 0.0, 0.0
         for j in range(n):
             D[i, j] = mu[i, j] + variance[i, j] * w[i]
+        for j in range(n):
             g += D[i, j] * x[j]
             b += variance[i, j] * x[j]
         for j in range(n):
@@ -180,6 +182,7 @@ def newton_step(w: Floats, W: Workspace) -> None:
             s = slope[i]
             for k in range(m):
                 s += H[i, k] * step[k]
+            for k in range(m):
                 M[i, k] = H[i, k] if held[i] + held[k] == 0.0 else 0.0
             move[i] = -s if held[i] == 0.0 else 0.0
             if held[i] > 0.0:
