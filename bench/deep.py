@@ -5,9 +5,10 @@
     python -m bench.deep --speed
     python -m bench.deep --diary "DeepSea 50" [--seed 2] [--set largest_bonus=1]
 
-Whole runs are one compiled program. On a GPU all settings and seeds of a study are one batch; on a CPU seeds are
-shared among processes (``--processes``). Studies come in order of importance, each is written as soon as it is over,
-and none begins once the seconds are spent. Held-out studies use agents as they are by default.
+Whole runs are one compiled program. On a GPU all settings and seeds of a study are one batch; on a CPU they run one
+after the other, and seeds are shared among processes (``--processes``). Studies come in order of importance, each is
+written as soon as it is over, and none begins once the seconds are spent. Held-out studies use agents as they are by
+default.
 """
 
 import argparse
@@ -55,7 +56,14 @@ ENVIRONMENTS: dict[str, tuple[PureEnvironment, int]] = {  # with how many episod
     "Acrobot": (Acrobot(), 60),
     "catch": (Catch(), 500),
 }
-SEAS, CONTROL = ("DeepSea 20", "DeepSea 30", "DeepSea 20, stochastic"), ("MountainCar", "CartPole", "Acrobot")
+BY_STEPS: dict[str, tuple[PureEnvironment, int]] = {  # episodes of one agent are longer than another's
+    "CartPole, 20,000 steps": (CartPole(), 20_000),
+    "Acrobot, 10,000 steps": (Acrobot(), 10_000),
+}
+SEAS, CONTROL = (
+    ("DeepSea 20", "DeepSea 30", "DeepSea 20, stochastic"),
+    ("MountainCar", *BY_STEPS),
+)
 
 AGENTS: dict[str, DeepAgent[Any]] = {
     "DeepKLearning": DeepKLearning(),
@@ -74,6 +82,7 @@ GRIDS: dict[str, Grid] = {  # 24 settings each
     },
 }  # fmt: skip
 BOUNDED: Grid = {"largest_bonus": (0.5, 1.0, 2.0, 4.0), "noise": (0.02, 0.05), "learning_rate": RATES}  # 24 as well
+NORMALISED: Grid = {"learning_rate": RATES, "polyak": (0.02, 0.05)}
 FINER: Grid = {  # and 24 about the best of them
     "largest_bonus": (0.5, 1.0, 2.0), "noise": (0.01, 0.02), "learning_rate": (2.5e-4, 5e-4), "polyak": (0.02, 0.05),
 }  # fmt: skip
@@ -88,19 +97,25 @@ class Study:
     environment: str
     seeds: tuple[int, ...]
     grid: Grid = field(default_factory=dict)
-    episodes: int | None = None  # those of the environment
+    episodes: int | None = None  # those of the environment, or steps
+    normalised: bool | None = None  # networks; as the agent has them by default
 
     @property
     def settings(self) -> list[dict[str, float]]:
         return [dict(zip(self.grid, values, strict=True)) for values in itertools.product(*self.grid.values())]
 
     @property
+    def env(self) -> PureEnvironment:
+        return (ENVIRONMENTS | BY_STEPS)[self.environment][0]
+
+    @property
     def length(self) -> int:
-        return ENVIRONMENTS[self.environment][1] if self.episodes is None else self.episodes
+        return (ENVIRONMENTS | BY_STEPS)[self.environment][1] if self.episodes is None else self.episodes
 
     def made(self) -> DeepAgent[Any]:
-        env = ENVIRONMENTS[self.environment][0]
-        return replace(AGENTS[self.agent], capacity=min(self.length * env.horizon, 100_000))
+        steps = self.length if self.environment in BY_STEPS else self.length * self.env.horizon
+        agent = replace(AGENTS[self.agent], capacity=min(steps, 100_000))
+        return agent if self.normalised is None else replace(agent, normalised=self.normalised)
 
 
 def studies() -> dict[str, list[Study]]:
@@ -110,14 +125,19 @@ def studies() -> dict[str, list[Study]]:
     def out(agent: str, environments: Iterable[str]) -> list[Study]:
         return [Study("held out", agent, name, held) for name in environments]
 
-    def search(agent: str, environments: Iterable[str], grid: Grid | None = None) -> list[Study]:
-        return [Study("search", agent, name, tuning, GRIDS[agent] if grid is None else grid) for name in environments]
+    def search(
+        agent: str, environments: Iterable[str], grid: Grid | None = None, normalised: bool = False
+    ) -> list[Study]:
+        grid = GRIDS[agent] if grid is None else grid
+        return [Study("search", agent, name, tuning, grid, normalised=normalised) for name in environments]
 
     return {
         "k": out("DeepKLearning", ("DeepSea 50", *SEAS, *CONTROL, "DeepSea 40", "catch")),
         "dqn": out("DQN", (*CONTROL, "catch")),
         "bootstrapped": out("BootstrappedDQN", (*SEAS, "DeepSea 50", *CONTROL)),
         "ensemble": out("EnsembleKLearning", (*SEAS, *CONTROL)),
+        "search_normalised": search("DeepKLearning", (*CONTROL, *SEAS, "DeepSea 50"), NORMALISED, True),
+        "search_normalised_dqn": search("DQN", CONTROL, normalised=True),
         "search_bounded": search("DeepKLearning", ("DeepSea 50", *SEAS, *CONTROL), BOUNDED),
         "search_finer": search("DeepKLearning", ("DeepSea 50", *SEAS, *CONTROL), FINER),
         "search_k": search("DeepKLearning", (*SEAS, *CONTROL)),
@@ -141,53 +161,72 @@ def learnt(agent: DeepAgent[Any], env: PureEnvironment, episodes: int, seed: Arr
     memory, trace = fused.run(agent, env, episodes, seed)
     if isinstance(env, DeepSea):  # a world drawn anew is none that was learnt
         return trace, jnp.zeros(DEPLOYMENTS)
+    return trace, deployed(agent, env, memory, seed)
+
+
+def learnt_by_steps(agent: DeepAgent[Any], env: PureEnvironment, steps: int, seed: Array) -> tuple[Array, Array]:
+    """How many steps a run took, and the returns of what it deploys."""
+    memory = fused.run_steps(agent, env, steps, seed)
+    return memory.seen, deployed(agent, env, memory, seed)
+
+
+def deployed(agent: DeepAgent[Any], env: PureEnvironment, memory: Any, seed: Array) -> Array:
     keys = jax.random.split(jax.random.key(seed + 1_000_000), DEPLOYMENTS)
-    return trace, jax.vmap(lambda key: fused.greedy_return(agent, memory, env, key))(keys)
+    return jax.vmap(lambda key: fused.greedy_return(agent, memory, env, key))(keys)
 
 
 def measure(study: Study) -> list[Row]:
     """One row per setting; all of them and all seeds at once."""
-    env, agent = ENVIRONMENTS[study.environment][0], study.made()
+    env, agent, whole = study.env, study.made(), learnt_by_steps if study.environment in BY_STEPS else learnt
     settings = study.settings
     columns = {name: jnp.array([setting[name] for setting in settings]) for name in study.grid}
 
-    def one(setting: dict[str, Array], seed: Array) -> tuple[fused.Trace, Array]:
-        actor = set_to(agent, setting)
-        return learnt(actor, env, study.length, seed)
+    def one(setting: dict[str, Array], seed: Array) -> Any:
+        return whole(set_to(agent, setting), env, study.length, seed)
+
+    def of_seeds(setting: dict[str, Array], seeds: Array) -> Any:
+        each = partial(one, setting)
+        return jax.lax.map(each, seeds) if jax.default_backend() == "cpu" else jax.vmap(each)(seeds)
 
     seeds = jnp.array(study.seeds)
-    if study.grid:
-        program = jax.jit(jax.vmap(jax.vmap(one, (None, 0)), (0, None)))
+    if not study.grid:
+        program = jax.jit(lambda _, seeds: jax.tree.map(lambda x: x[None], of_seeds({}, seeds)))
+    elif jax.default_backend() == "cpu":  # one after the other: side by side they are slower there
+        program = jax.jit(lambda columns, seeds: jax.lax.map(lambda setting: of_seeds(setting, seeds), columns))
     else:
-        program = jax.jit(lambda _, seeds: jax.tree.map(lambda x: x[None], jax.vmap(lambda s: one({}, s))(seeds)))
+        program = jax.jit(jax.vmap(of_seeds, (0, None)))
     begin = time.perf_counter()
     compiled = program.lower(columns, seeds).compile()
     ready = time.perf_counter()
-    trace, deployed = jax.tree.map(np.asarray, jax.block_until_ready(compiled(columns, seeds)))
+    outcome = jax.tree.map(np.asarray, jax.block_until_ready(compiled(columns, seeds)))
     seconds = {"compiling": ready - begin, "running": time.perf_counter() - ready}
     return [
-        row(study, setting, fused.Trace(*(part[i] for part in trace)), deployed[i], seconds)
+        about(study, setting, seconds) | row(study, *jax.tree.map(lambda part, i=i: part[i], outcome))
         for i, setting in enumerate(settings)
     ]
 
 
-def row(
-    study: Study, setting: dict[str, float], trace: fused.Trace, deployed: NDArray[Any], seconds: dict[str, float]
-) -> Row:
-    """What is written of one setting, by seed."""
-    about = {
+def about(study: Study, setting: dict[str, float], seconds: dict[str, float]) -> Row:
+    return {
         "part": study.part, "agent": study.agent, "environment": study.environment, "episodes": study.length,
-        "settings": setting, "seeds": list(study.seeds), "temperature": trace.temperature[:, -1].tolist(),
-        "steps": trace.length.sum(axis=1).tolist(), "seconds": seconds,
+        "settings": setting, "normalised": study.made().normalised, "seeds": list(study.seeds), "seconds": seconds,
     }  # fmt: skip
+
+
+def row(study: Study, trace: Any, returns: NDArray[Any]) -> Row:
+    """What is written of the outcome of one setting, by seed."""
+    greedy = returns.mean(axis=1).tolist()
+    if study.environment in BY_STEPS:
+        return {"steps": trace.tolist(), "greedy": greedy, "late": greedy}
+    through = {"temperature": trace.temperature[:, -1].tolist(), "steps": trace.length.sum(axis=1).tolist()}
     if study.environment.startswith("DeepSea"):
         stochastic = "stochastic" in study.environment
         return {
-            **about, "solved": [solved(good, stochastic) for good in trace.good],
+            **through, "solved": [solved(good, stochastic) for good in trace.good],
             "first": [first(good) for good in trace.good], "late": trace.good[:, -50:].mean(axis=1).tolist(),
         }  # fmt: skip
     return {
-        **about, "greedy": deployed.mean(axis=1).tolist(), "late": trace.returns[:, -20:].mean(axis=1).tolist(),
+        **through, "greedy": greedy, "late": trace.returns[:, -20:].mean(axis=1).tolist(),
         "mean": trace.returns.mean(axis=1).tolist(),
     }  # fmt: skip
 
@@ -208,6 +247,7 @@ def score(rows: Iterable[Row]) -> float:
     """What a search lowers: sizes of each row of a setting about 1, failures about 5."""
     scales = {"DeepSea 20": 130.0, "DeepSea 30": 250.0, "DeepSea 50": 600.0, "DeepSea 20, stochastic": 300.0}
     goals = {"MountainCar": (-95.0, 10.0), "CartPole": (500.0, 250.0), "Acrobot": (-75.0, 20.0), "catch": (1.0, 0.2)}
+    goals |= {name: goals[name.partition(",")[0]] for name in BY_STEPS}
     total = 0.0
     for r in rows:
         if "solved" in r:
@@ -223,7 +263,7 @@ def ranking(rows: list[Row], agent: str) -> list[tuple[float, dict[str, float], 
     by_setting: dict[str, list[Row]] = {}
     for r in rows:
         if r["part"] == "search" and r["agent"] == agent:
-            by_setting.setdefault(json.dumps(r["settings"]), []).append(r)
+            by_setting.setdefault(json.dumps({**r["settings"], "normalised": r["normalised"]}), []).append(r)
     ranked = [(score(group), json.loads(name), group) for name, group in by_setting.items()]
     return sorted(ranked, key=lambda entry: entry[0])
 
@@ -281,14 +321,15 @@ def table(rows: list[Row]) -> str:
     """Held-out results and the best settings of every search, as Markdown."""
     heads = ("environment", "agent", "solved, or greedy return: median (all seeds)", "late", "steps, mean", "seconds")
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    order = list(ENVIRONMENTS)
+    order = [*ENVIRONMENTS, *BY_STEPS]
     for r in sorted((r for r in rows if r["part"] == "held out"), key=lambda r: order.index(r["environment"])):
         sea = "solved" in r
         main = r["solved"] if sea else r["greedy"]
         failures = sum(x == UNSOLVED for x in main)
         shown = f"{failures} of {len(main)} unsolved" if failures else spread(main, 0 if sea else 1)
+        length = "" if r["environment"] in BY_STEPS else f", {r['episodes']:,} episodes"
         cells = (
-            f"{r['environment']}, {r['episodes']:,} episodes", r["agent"], shown,
+            r["environment"] + length, r["agent"], shown,
             f"{np.mean(r['late']):.{2 if sea else 1}f}", f"{np.mean(r['steps']):,.0f}",
             f"{r['seconds']['running']:.1f}",
         )  # fmt: skip

@@ -17,7 +17,7 @@ import numpy as np
 import optax
 from gymnasium import spaces
 
-from klearning.deep import DQN, DeepKLearning, network
+from klearning.deep import DQN, DeepKLearning
 from klearning.deep.learner import DeepLearner
 
 UPDATES = 500
@@ -59,7 +59,8 @@ def updating(agent: Any, rounds: int) -> tuple[float, float]:
     x, action = x[: agent.batch], ring.action[: agent.batch]
 
     def loss(params: Any, y: Any) -> Any:
-        return 0.5 * jnp.mean((jnp.take_along_axis(network.values(params, x), action[:, None], axis=-1)[:, 0] - y) ** 2)
+        chosen = jnp.take_along_axis(agent.outputs(params, x), action[:, None], axis=-1)[:, 0]
+        return 0.5 * jnp.mean((chosen - y) ** 2)
 
     def steps(params: Any, optimiser: Any) -> Any:
         def step(i: Any, moving: Any) -> Any:

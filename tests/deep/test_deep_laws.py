@@ -35,9 +35,12 @@ inserted = jax.jit(lambda agent, memory, block, count: agent.insert(memory, bloc
 concluded = jax.jit(lambda agent, memory, numbers: agent.concluded(memory, numbers), static_argnums=0)
 
 
-def perceptron(params, x):
+def perceptron(params, x, normalised=True):
     for i, layer in enumerate(params):
-        x = (np.maximum(x, 0.0) if i else x) @ np.asarray(layer["weight"]) + np.asarray(layer["bias"])
+        if i:
+            centred = x - x.mean(axis=-1, keepdims=True)
+            x = np.maximum(centred / np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5) if normalised else x, 0.0)
+        x = x @ np.asarray(layer["weight"], float) + np.asarray(layer["bias"], float)
     return x
 
 
@@ -175,7 +178,30 @@ def test_counts_of_discrete_observations_are_exact(whole):
 def test_whole_numbers_are_unit_vectors_to_the_network():
     params = network.initial(jax.random.key(0), (5, 7, 2))
     one_hot = jnp.eye(5) * 5**0.5
-    np.testing.assert_allclose(network.values(params, jnp.arange(5)), network.values(params, one_hot), rtol=1e-5)
+    np.testing.assert_allclose(
+        network.values(params, jnp.arange(5), True), network.values(params, one_hot, True), rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("normal", [True, False])
+def test_a_network_by_hand_in_both_modules(normal):
+    params = network.initial(jax.random.key(0), (3, 6, 5, 2))
+    params = jax.tree.map(lambda part: 3.0 * part + 0.1, params)
+    x = np.random.default_rng(0).standard_normal((7, 3)).astype(np.float32)
+    np.testing.assert_allclose(network.values(params, jnp.asarray(x), normal), perceptron(params, x, normal), rtol=2e-5)
+    in_numpy = jax.tree.map(np.asarray, params)
+    for point in x:
+        np.testing.assert_allclose(
+            network.values(in_numpy, point, normal), perceptron(params, point, normal), rtol=2e-5
+        )
+
+
+def test_normalised_units_forget_the_size_of_what_is_seen():
+    """As far as that is large beside what is added to their variance."""
+    params = network.initial(jax.random.key(0), (3, 6, 2))
+    x = jnp.asarray(np.random.default_rng(0).standard_normal((7, 3)))
+    np.testing.assert_allclose(network.values(params, x, True), network.values(params, 40.0 * x, True), rtol=1e-3)
+    assert abs(network.values(params, 40.0 * x, False) - network.values(params, x, False)).max() > 1.0
 
 
 def test_the_ring_holds_the_newest():
@@ -213,4 +239,4 @@ def test_with_a_fixed_temperature_the_network_finds_the_exact_soft_values():
         K = W.reshape(2, 2) + c / 0.5
         V = 0.5 * np.log(np.exp(K / 0.5).sum(axis=1))
         W = reward + gamma * (1.0 - terminal) * V[after]
-    np.testing.assert_allclose(np.asarray(network.values(memory.target, jnp.arange(2))).ravel(), W, atol=0.01)
+    np.testing.assert_allclose(np.asarray(agent.outputs(memory.target, jnp.arange(2))).ravel(), W, atol=0.01)

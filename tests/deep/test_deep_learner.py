@@ -367,6 +367,7 @@ def test_a_file_of_before_is_read_and_goes_on():
     learner = kl.load(Path(__file__).parent / "corpus" / "DeepKLearning_1.npz")
     assert (learner.episode, learner.step, learner.under_way) == (5, 2, True)
     assert learner.agent.hidden == (8,)
+    assert not learner.agent.normalised  # there was no such thing
     learner.abandon_episode()
     kl.learn(learner, corridor(), episodes=2)
     assert learner.episode == 7

@@ -43,6 +43,13 @@ def whole(field: str, value: Any, low: int = 1) -> int:
     return int(value)
 
 
+def flag(field: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{field}={value!r} is neither True nor False")
+    return value
+
+
 def choice(field: str, value: Any, names: Iterable[str]) -> str:
     """One of ``names``; the error offers the nearest."""
     names = list(names)

@@ -129,8 +129,7 @@ class Belief:
         checks.counts("reward_squares", self.reward_squares, counted)
         checks.number("transitions.even_mass", even, 0.0)
         checks.number("transitions.total", total, 0.0)
-        if not isinstance(learns, bool):
-            raise ValueError(f"transitions.learns={learns!r} is neither True nor False")
+        checks.flag("transitions.learns", learns)
         check_rows("transitions.rows", rows, shape, *successor_range(*self.tables))
         if learns:
             check_pool("transitions.rows", rows, self.tables.height)

@@ -20,9 +20,8 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from klearning.arrays import checks
-from klearning.deep import replay
+from klearning.deep import network, replay
 from klearning.deep.features import features_name
-from klearning.deep.network import module_of
 from klearning.deep.replay import Steps
 
 Memory = TypeVar("Memory")
@@ -35,6 +34,7 @@ class DeepAgent(Generic[Memory]):
     """Settings of the networks and of how they learn."""
 
     hidden: tuple[int, ...] = (50, 50)
+    normalised: bool = True  # units of hidden layers: mean 0 and variance 1
     learning_rate: float = 1e-3
     batch: int = 128
     updates: int = 2  # per step of the environment
@@ -57,6 +57,8 @@ class DeepAgent(Generic[Memory]):
                 value = tuple(checks.whole(f"hidden[{i}]", width) for i, width in enumerate(widths))
             elif name == "features":
                 value = features_name(value)
+            elif field.type is bool:
+                value = checks.flag(name, value)
             elif field.type is int:
                 value = checks.whole(name, value, 0 if zero else 1)
             elif field.type is float:
@@ -78,6 +80,10 @@ class DeepAgent(Generic[Memory]):
     def greedy(self, memory: Memory, x: Array) -> Array:
         """Values whose largest is the action in deployment."""
         raise NotImplementedError
+
+    def outputs(self, params: Any, x: Array) -> Array:
+        """Of one network, (…, actions)."""
+        return network.values(params, x, self.normalised)
 
     def visits(self, memory: Memory, x: Array) -> Array:
         """How often each action was taken around x, as far as that is counted."""
@@ -119,7 +125,7 @@ class DeepAgent(Generic[Memory]):
 
     def chances(self, memory: Memory, x: Array, allowed: Array) -> tuple[Array, Array, Array]:
         """π(·|x) among what is allowed; and of this step what is summed over an episode: entropy, and Σ π c."""
-        numpy = module_of(x)
+        numpy = network.module_of(x)
         scores, c = self.policy(memory, x)
         scores = numpy.where(allowed > 0, scores, -jnp.inf)
         scores = scores - scores.max()

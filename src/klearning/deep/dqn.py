@@ -45,19 +45,19 @@ class DQN(DeepAgent[Memory]):
         return Memory(params, target, optimiser, jnp.zeros(()), jnp.ones(()), ring, jnp.zeros((), jnp.int32))
 
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
-        Q = network.values(m.params, x)
+        Q = self.outputs(m.params, x)
         numpy, actions = network.module_of(x), Q.shape[-1]
         epsilon = numpy.maximum(1.0 - (1.0 - self.epsilon) * m.seen / self.exploration, self.epsilon)
         best = numpy.arange(actions) == Q.argmax()
         return numpy.log(epsilon / actions + (1.0 - epsilon) * best), 0.0 * Q
 
     def greedy(self, m: Memory, x: Array) -> Array:
-        return network.values(m.target, x)
+        return self.outputs(m.target, x)
 
     def loss(self, params: Any, m: Memory, steps: Steps, beside: Array) -> Array:
-        V = jnp.max(network.values(m.target, steps.after) + beside, axis=-1)
+        V = jnp.max(self.outputs(m.target, steps.after) + beside, axis=-1)
         y = steps.reward / m.largest + self.discount * (1.0 - steps.terminal) * V
-        Q = jnp.take_along_axis(network.values(params, steps.x), steps.action[:, None], axis=-1)[:, 0]
+        Q = jnp.take_along_axis(self.outputs(params, steps.x), steps.action[:, None], axis=-1)[:, 0]
         return 0.5 * jnp.mean((Q - jax.lax.stop_gradient(y)) ** 2)
 
     def noticed(self, m: Memory, block: Steps, weight: Array) -> Memory:

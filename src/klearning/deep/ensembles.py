@@ -62,7 +62,7 @@ class BootstrappedDQN(DeepAgent[Memory]):
 
     def values(self, params: Any, prior: Any, x: Array) -> Array:
         """(members, …, actions)."""
-        each = network.values if isinstance(x, np.ndarray) else jax.vmap(network.values, (0, None))
+        each = self.outputs if isinstance(x, np.ndarray) else jax.vmap(self.outputs, (0, None))
         return each(params, x) + self.prior_scale * each(prior, x)
 
     def start(self, m: Memory, key: Array) -> Memory:
@@ -70,7 +70,7 @@ class BootstrappedDQN(DeepAgent[Memory]):
 
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
         params, prior = jax.tree.map(lambda part: part[m.member], (m.params, m.prior))
-        Q = network.values(params, x) + self.prior_scale * network.values(prior, x)
+        Q = self.outputs(params, x) + self.prior_scale * self.outputs(prior, x)
         return SHARP * Q, 0.0 * Q
 
     def greedy(self, m: Memory, x: Array) -> Array:

@@ -1,5 +1,6 @@
 """A whole run as one scan: environment, acting, remembering and learning in one compiled program."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -24,6 +25,25 @@ class Trace(NamedTuple):
 
 def run(agent: DeepAgent[Any], env: PureEnvironment, episodes: int, seed: int | Array) -> tuple[Any, Trace]:
     """One seed; `jax.vmap` runs many side by side. The memory at the end, and what happened."""
+    memory, episode, key = begun(agent, env, seed)
+    return jax.lax.scan(episode, memory, jax.random.split(key, episodes))
+
+
+def run_steps(agent: DeepAgent[Any], env: PureEnvironment, steps: int, seed: int | Array) -> Any:
+    """One seed, until the end of the episode in which it has seen so many steps. The memory at the end."""
+    memory, episode, key = begun(agent, env, seed)
+
+    def one_more(now: tuple[Any, Array]) -> tuple[Any, Array]:
+        memory, number = now
+        return episode(memory, jax.random.fold_in(key, number))[0], number + 1
+
+    return jax.lax.while_loop(lambda now: now[0].seen < steps, one_more, (memory, jnp.zeros((), jnp.int32)))[0]
+
+
+def begun(
+    agent: DeepAgent[Any], env: PureEnvironment, seed: int | Array
+) -> tuple[Any, Callable[[Any, Array], tuple[Any, Trace]], Array]:
+    """The memory at first, what an episode makes of one, and a key for them."""
     for_agent, for_world, for_episodes = jax.random.split(jax.random.key(seed), 3)
     world = env.draw(for_world)
     _, like = env.reset(world, jax.random.key(0))
@@ -55,7 +75,7 @@ def run(agent: DeepAgent[Any], env: PureEnvironment, episodes: int, seed: int | 
         tau = jnp.exp(memory.log_tau) if hasattr(memory, "log_tau") else zero
         return memory, Trace(total, count, good, numbers, tau, memory.loss)
 
-    return jax.lax.scan(episode, memory, jax.random.split(for_episodes, episodes))
+    return memory, episode, for_episodes
 
 
 def greedy_return(agent: DeepAgent[Any], memory: Any, env: PureEnvironment, key: Array) -> Array:

@@ -102,7 +102,7 @@ class DeepKLearning(DeepAgent[Memory]):
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
         tau = network.module_of(x).exp(m.log_tau)
         b, c = self.bonus(self.c(m, x), tau)
-        return (network.values(m.params, x) + b) / tau, c
+        return (self.outputs(m.params, x) + b) / tau, c
 
     def describe(self, memory: Any, numbers: Any) -> dict[str, float]:
         H, C = (0.0, 0.0) if numbers is None else numbers.tolist()
@@ -114,17 +114,17 @@ class DeepKLearning(DeepAgent[Memory]):
         return super().acting(memory)._replace(counts=known)
 
     def greedy(self, m: Memory, x: Array) -> Array:
-        return network.values(m.target, x)
+        return self.outputs(m.target, x)
 
     def beside(self, m: Memory, steps: Steps) -> Array:
         return super().beside(m, steps) + self.bonus(self.c(m, steps.after), jnp.exp(m.log_tau))[0]
 
     def loss(self, params: Any, m: Memory, steps: Steps, beside: Array) -> Array:
         tau = jnp.exp(m.log_tau)
-        K = network.values(m.target, steps.after) + beside
+        K = self.outputs(m.target, steps.after) + beside
         V = tau * jax.nn.logsumexp(K / tau, axis=-1)
         y = steps.reward / m.largest + self.discount * (1.0 - steps.terminal) * V
-        W = jnp.take_along_axis(network.values(params, steps.x), steps.action[:, None], axis=-1)[:, 0]
+        W = jnp.take_along_axis(self.outputs(params, steps.x), steps.action[:, None], axis=-1)[:, 0]
         return 0.5 * jnp.mean((W - jax.lax.stop_gradient(y)) ** 2)
 
     def noticed(self, m: Memory, block: Steps, weight: Array) -> Memory:

@@ -1,5 +1,8 @@
 """A multilayer perceptron as a plain pytree: one {"weight", "bias"} per layer, rectified except for the last.
 
+Before they are rectified, the units of a layer may be normalised, to mean 0 and variance 1 over the layer: however far
+weights wander, what the next layer sees stays of one size.
+
 Batches are computed by JAX. A single step that acts is computed by NumPy, on a copy of the parameters: it takes a few
 microseconds there, and each call of a compiled program takes dozens. The lines are the same for both.
 """
@@ -12,6 +15,8 @@ import numpy as np
 from jax import Array
 
 Parameters = list[dict[str, Array]]
+
+LEAST = 1e-5  # added to the variance of a layer's units
 
 
 def initial(key: Array, sizes: tuple[int, ...]) -> Parameters:
@@ -33,7 +38,7 @@ def whole(x: Any) -> bool:
     return bool(x.dtype.kind == "i")
 
 
-def values(params: Parameters, x: Array) -> Array:
+def values(params: Parameters, x: Array, normal: bool) -> Array:
     """W(x, ·), (…, actions). Whole numbers stand for unit vectors of unit mean square: they choose rows of weights.
 
     Parameters of several networks at once, along a first axis, have values along it; for a single x of NumPy's.
@@ -43,8 +48,15 @@ def values(params: Parameters, x: Array) -> Array:
     h = first["weight"][..., x, :] * inputs**0.5 if whole(x) else x @ first["weight"]
     h = h + first["bias"]
     for layer in rest:
-        h = product(rectified(h), layer["weight"]) + layer["bias"]
+        h = product(rectified(normalised(h) if normal else h), layer["weight"]) + layer["bias"]
     return h
+
+
+def normalised(h: Any) -> Any:
+    """With mean 0 and variance 1 along the last axis."""
+    units = h.shape[-1]
+    h = h - h.sum(axis=-1, keepdims=True) / units
+    return h * ((h * h).sum(axis=-1, keepdims=True) / units + LEAST) ** -0.5
 
 
 def rectified(h: Any) -> Any:

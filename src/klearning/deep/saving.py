@@ -26,7 +26,7 @@ from klearning.storage.codec import NotRegistered, build_space, plain, space_dat
 from klearning.storage.learner_file import write_archive
 from klearning.trials.streams import set_state
 
-FORM = 1  # of what is kept
+FORM = 2  # of what is kept
 ROOT = "memory"
 RING = f"{ROOT}.ring."
 WHERE = ("episode", "steps", "step", "number", "over", "terminal", "waiting")
@@ -102,6 +102,7 @@ def build_learner(settings: dict[str, Any], arrays: Arrays) -> DeepLearner:
 
 def build_agent(data: dict[str, Any]) -> Any:
     """The inverse of `agent_data`."""
+    data = {"normalised": False, **data}  # of form 1, before there was a choice
     maker = getattr(deep, checks.choice("agent", data["name"], deep.AGENTS))
     name, code = data["features"], data.get("code")
     if name is not None and (name not in FEATURES or FEATURES.origin(name)["code"] != code):

@@ -90,9 +90,7 @@ class Learner(Knowledge):
     ) -> None:
         self.discount = checks.number("discount", discount, 0.0, 1.0, above=True)
         self.forget = checks.number("forget", forget, 0.0, 1.0, above=True)
-        if not isinstance(continuing, bool):
-            raise ValueError(f"continuing={continuing!r} is neither True nor False")
-        self.continuing = continuing
+        self.continuing = checks.flag("continuing", continuing)
         check_methods(agent, LEARNS if self.forget == 1.0 else (*LEARNS, "forget"))
         if horizon is None:
             if self.discount == 1.0:

@@ -18,9 +18,8 @@ MOST_TIMES = 1000  # larger than all that a memory holds no policy is
 
 def check_size(settings: dict[str, Any], spaces: tuple[Space[Any], Space[Any]], arrays: Arrays) -> None:
     """That a learner of these settings is not far larger than what the file holds of it: it is not built otherwise."""
-    if not isinstance(settings["discover"], bool):
-        raise ValueError(f"discover={settings['discover']!r} is neither true nor false")
-    seen, acts = Numbering("observation", spaces[0], settings["discover"]), Numbering("action", spaces[1], False)
+    discover = checks.flag("discover", settings["discover"])
+    seen, acts = Numbering("observation", spaces[0], discover), Numbering("action", spaces[1], False)
     horizon, width = checks.whole("horizon", settings["horizon"]), max(arrays["starts"].size, 1 + seen.count)
     held = sum(x.size for name, x in arrays.items() if name.startswith(f"{ROOT}."))
     if horizon * width * acts.count > MOST_TIMES * max(held, MOST_TIMES):
