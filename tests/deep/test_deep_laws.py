@@ -108,13 +108,26 @@ def test_the_loss_of_a_batch_by_hand(met):
     memory = memory._replace(target=network.initial(jax.random.key(5), (3, 8, 3)))
     tau, (x, action, reward, after, terminal, allowed) = float(jnp.exp(memory.log_tau)), map(np.asarray, block)
     c = brute_force_c(agent, memory, block, after)
-    K = perceptron(memory.target, after) + np.minimum(c / tau, agent.largest_bonus * np.sqrt(2.0 * c))
+    K = np.minimum(c / tau, agent.largest_bonus * np.sqrt(2.0 * c))
+    for i, W in enumerate(perceptron(memory.target, after)):
+        left = c[i] / (0.5 * agent.sd**2)
+        best = max((w for w, rho in zip(W, left) if rho < 0.5), default=W.max())
+        K[i] += (1.0 - left) * W + left * agent.discount * best
     V = tau * np.log(np.sum(np.where(allowed > 0, np.exp(K / tau), 0.0), axis=1))
     y = reward / float(memory.largest) + agent.discount * (1.0 - terminal) * V
     W = perceptron(memory.params, x)[np.arange(20), action]
     assert float(agent.loss(memory.params, memory, block, agent.beside(memory, block))) == pytest.approx(
         0.5 * np.mean((W - y) ** 2), rel=1e-4
     )
+
+
+def test_an_action_that_was_never_taken_is_as_good_as_the_best_that_was():
+    """Whatever the network says of it, and in both modules."""
+    agent, W = DeepKLearning(sd=0.5), np.array([[9.0, -0.7, 3.0], [9.0, -0.7, 3.0], [-1.0, 2.0, 0.0]], np.float32)
+    left = agent.left(np.array([[0.0, 0.125, 0.0], [0.125, 0.125, 1e-4], [0.125] * 3], np.float32))
+    want = [[9.0, 0.99 * 9.0, 3.0], [0.99 * 3.0, 0.99 * 3.0, 3.0], [0.99 * 2.0] * 3]
+    np.testing.assert_allclose(agent.believed(W, left), want, rtol=1e-4)
+    np.testing.assert_allclose(agent.believed(jnp.asarray(W), jnp.asarray(left)), want, rtol=1e-4)
 
 
 @pytest.mark.parametrize("k", [None, 0.5, 3.0])

@@ -153,7 +153,7 @@ CRAFTED = {
     "name": (lambda s, a: s["agent"].update(name="KLearning"), "agent='KLearning' is unknown"),
     "setting": (lambda s, a: s["agent"].update(polyak=2.0), "polyak=2.0 is out of range"),
     "unknown": (lambda s, a: s["agent"].update(colour=1), "colour"),
-    "form": (lambda s, a: s.update(form=2), "is of a later version: upgrade"),
+    "form": (lambda s, a: s.update(form=3), "is of a later version: upgrade"),
     "kind": (lambda s, a: s.update(kind="deeper"), "kind='deeper' is unknown"),
     "space": (lambda s, a: s["observation_space"].update(low="nan"), "low above its high"),
     "stream": (lambda s, a: s["predictions"]["state"].update(inc=2), "no state of a random stream"),

@@ -89,11 +89,11 @@ class DeepAgent(Generic[Memory]):
         """How often each action was taken around x, as far as that is counted."""
         return 0.0 * self.greedy(memory, x)
 
-    def beside(self, memory: Memory, steps: Steps) -> Array:
-        """What is added to the networks' values of what came after steps, and is of no network: (…, actions)."""
+    def beside(self, memory: Memory, steps: Steps) -> Any:
+        """What the values of what came after steps have in them that is of no network: arrays (…, actions)."""
         return jnp.where(steps.allowed > 0, 0.0, -jnp.inf)
 
-    def loss(self, params: Any, memory: Memory, steps: Steps, beside: Array) -> Array:
+    def loss(self, params: Any, memory: Memory, steps: Steps, beside: Any) -> Array:
         """Mean over a batch, to be lowered in ``params``; ``beside`` is that of these steps."""
         raise NotImplementedError
 

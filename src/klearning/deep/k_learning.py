@@ -1,6 +1,7 @@
 """Deep K-learning: K-values by one network, the bonus outside it.
 
-    K(s,a) = W_θ(s,a) + b(s,a),   b = c(s,a)/τ,   c(s,a) = ½σ²/(n + σ²/sd²)  by counts n of tiles around s
+    K(s,a) = (1 − ρ) W_θ(s,a) + ρ γ max_b W_θ(s,b) + c(s,a)/τ,   ρ = c(s,a)/(½sd²),   b: seen actions, where ρ < ½
+    c(s,a) = ½σ²/(n + σ²/sd²)  by counts n of tiles around s
     act: a ∼ exp(K(s,a)/τ);   deploy: argmax W_θ
     W_θ(s,a) → r + γ τ log Σ_a' exp(K⁻(s',a')/τ),   K⁻ by the target network and the counts of now
     after an episode, with H = Σ entropy and C = Σ c over its steps:  log τ ← log τ − η (τH − C/τ)/(τH + C/τ)
@@ -8,10 +9,15 @@
 The last line is −η·tanh(log τ − log √(C/H)), whose rest is at τ = √(C/H): where τH = C/τ, as in the exact solver.
 A heuristic, exact in its limits: nothing is proved for networks.
 
-`largest_bonus` k bounds b by k√(2c), so many standard deviations s = √(2c) of the belief. Both are bounds on
-τ log E exp(μ/τ) where the belief about a mean reward is sub-Gaussian of that variance and no further than ks from its
-mean; c/τ alone is without bound as τ falls, and so are the targets of a network. Where b is at the bound, it does not
-depend on τ, and its c is not in C: C/τ is −τ ∂b/∂τ.
+**What was not seen.** Of an action that was never taken a network knows nothing: its output there is what it was at
+first, about 0, and where returns are far above it no bonus makes up for that. A Gaussian belief about a mean has ρ, the
+share of the variance that is left, of the prior's mean in it, and 1 − ρ of what was seen. So has K here; the prior is
+that nothing is paid, and that one stays where one is.
+
+`largest_bonus` k bounds the bonus b = c/τ by k√(2c), so many standard deviations s = √(2c) of the belief. Both are
+bounds on τ log E exp(μ/τ) where the belief about a mean reward is sub-Gaussian of that variance and no further than ks
+from its mean; c/τ alone is without bound as τ falls, and so are the targets of a network. Where b is at the bound, it
+does not depend on τ, and its c is not in C: C/τ is −τ ∂b/∂τ.
 """
 
 from dataclasses import dataclass
@@ -27,6 +33,13 @@ from klearning.deep import counts, network, replay
 from klearning.deep.agent import DeepAgent
 from klearning.deep.counts import Counts, Tiles
 from klearning.deep.replay import Steps
+
+
+class Beside(NamedTuple):
+    """What K has beside the network: K = (1 − ρ)W + ρ γ max W + added."""
+
+    left: Array  # ρ, of the prior
+    added: Array  # the bonus, or −∞ where an action is not allowed
 
 
 class Memory(NamedTuple):
@@ -99,10 +112,21 @@ class DeepKLearning(DeepAgent[Memory]):
         most = self.largest_bonus * (2.0 * c) ** 0.5
         return network.module_of(c).minimum(c / tau, most), c * (c < most * tau)
 
+    def left(self, c: Array) -> Array:
+        """ρ, the share of the prior in what is believed."""
+        return c / (0.5 * self.sd**2)
+
+    def believed(self, W: Array, left: Array) -> Array:
+        """(1 − ρ)W + ρ γ max W."""
+        numpy = network.module_of(W)
+        seen = left < 0.5
+        best = numpy.where(seen | ~seen.any(axis=-1, keepdims=True), W, -jnp.inf).max(axis=-1, keepdims=True)
+        return (1.0 - left) * W + left * self.discount * best
+
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
-        tau = network.module_of(x).exp(m.log_tau)
-        b, c = self.bonus(self.c(m, x), tau)
-        return (self.outputs(m.params, x) + b) / tau, c
+        tau, c = network.module_of(x).exp(m.log_tau), self.c(m, x)
+        b, slope = self.bonus(c, tau)
+        return (self.believed(self.outputs(m.params, x), self.left(c)) + b) / tau, slope
 
     def describe(self, memory: Any, numbers: Any) -> dict[str, float]:
         H, C = (0.0, 0.0) if numbers is None else numbers.tolist()
@@ -116,12 +140,13 @@ class DeepKLearning(DeepAgent[Memory]):
     def greedy(self, m: Memory, x: Array) -> Array:
         return self.outputs(m.target, x)
 
-    def beside(self, m: Memory, steps: Steps) -> Array:
-        return super().beside(m, steps) + self.bonus(self.c(m, steps.after), jnp.exp(m.log_tau))[0]
+    def beside(self, m: Memory, steps: Steps) -> Beside:
+        c = self.c(m, steps.after)
+        return Beside(self.left(c), super().beside(m, steps) + self.bonus(c, jnp.exp(m.log_tau))[0])
 
-    def loss(self, params: Any, m: Memory, steps: Steps, beside: Array) -> Array:
+    def loss(self, params: Any, m: Memory, steps: Steps, beside: Beside) -> Array:
         tau = jnp.exp(m.log_tau)
-        K = self.outputs(m.target, steps.after) + beside
+        K = self.believed(self.outputs(m.target, steps.after), beside.left) + beside.added
         V = tau * jax.nn.logsumexp(K / tau, axis=-1)
         y = steps.reward / m.largest + self.discount * (1.0 - steps.terminal) * V
         W = jnp.take_along_axis(self.outputs(params, steps.x), steps.action[:, None], axis=-1)[:, 0]
