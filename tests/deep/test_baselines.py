@@ -13,7 +13,7 @@ from klearning.deep.pure_worlds import Catch, DeepSea
 from klearning.deep.replay import Steps
 
 FEATURES, ACTIONS, BATCH = 3, 2, 5
-SMALL = {"hidden": (4,), "batch": 8, "capacity": 64}
+SMALL = {"hidden": (4,), "normalised": False, "batch": 8, "capacity": 64}
 
 
 @partial(jax.jit, static_argnums=0)
@@ -42,7 +42,7 @@ def batch():
 
 
 def forward(params, x):
-    """The network in NumPy."""
+    """The network in NumPy; its units are not normalised, which test_deep_laws looks at."""
     h = np.asarray(x, np.float64)
     for i, layer in enumerate(params):
         h = (np.maximum(h, 0.0) if i else h) @ np.asarray(layer["weight"], np.float64) + np.asarray(layer["bias"])

@@ -59,7 +59,7 @@ def brute_force_places(tiles, x, each):
 def half_variance(rewards, agent):
     """Of rewards that were seen in one place."""
     n, spread = len(rewards), float(np.sum((rewards - np.mean(rewards)) ** 2)) if len(rewards) else 0.0
-    s2 = (agent.noise_strength * agent.noise**2 + spread) / (agent.noise_strength + max(n - 1, 0))
+    s2 = (agent.noise_strength * agent.noise**2 + spread) / (agent.noise_strength + n - 1) if n > 1 else agent.sd**2
     return 0.5 * s2 / (n + s2 / agent.sd**2)
 
 
@@ -119,6 +119,16 @@ def test_the_loss_of_a_batch_by_hand(met):
     assert float(agent.loss(memory.params, memory, block, agent.beside(memory, block))) == pytest.approx(
         0.5 * np.mean((W - y) ** 2), rel=1e-4
     )
+
+
+def test_one_bad_reward_is_no_reason_to_give_up():
+    """Twice the same is: rewards have no noise there."""
+    seen = ((), (-0.2,), (-0.2, -0.2), (-0.2, 1.1))
+    n, sums, squares = (jnp.array([sum(x**k for x in rewards) for rewards in seen]) for k in range(3))
+    c = np.asarray(counts.half_variance(n, sums, squares, 1.0, 0.02, 1.0))
+    np.testing.assert_allclose(c[:2], [0.5, 0.25])
+    assert c[2] < 2e-4
+    assert c[3] > 0.05
 
 
 def test_an_action_that_was_never_taken_is_as_good_as_the_best_that_was():
@@ -245,8 +255,9 @@ def test_with_a_fixed_temperature_the_network_finds_the_exact_soft_values():
     kinds = (np.int32, np.int32, *[np.float32] * 1, np.int32, np.float32, np.float32)
     block = Steps(*(jnp.asarray(part, kind) for part, kind in zip(parts, kinds, strict=True)))
     memory = inserted(agent, fresh(agent, jnp.zeros((), jnp.int32), 2, 2), block, 4)
+    memory = inserted(agent, memory, block, 4)  # twice each: nothing is left of the prior
     memory = jax.jit(agent.improve)(memory, 4000, jax.random.key(1))
-    c = 0.5 * 0.05**2 / (1.0 + 0.05**2)
+    c = 0.5 * 0.01**2
     W = np.zeros(4)
     for _ in range(200):
         K = W.reshape(2, 2) + c / 0.5

@@ -149,6 +149,7 @@ CRAFTED = {
     "moment": (lambda s, a: s.update(over=True), "is no moment of an episode"),
     "waiting": (lambda s, a: s.update(waiting=1), "is no moment of an episode"),
     "hidden": (lambda s, a: s["agent"].update(hidden=[10**9]), "memory.params.0"),
+    "normalised": (lambda s, a: s["agent"].update(normalised=1), "normalised=1 is neither True nor False"),
     "capacity": (lambda s, a: s["agent"].update(capacity=10**13), "more than half of this machine's memory"),
     "name": (lambda s, a: s["agent"].update(name="KLearning"), "agent='KLearning' is unknown"),
     "setting": (lambda s, a: s["agent"].update(polyak=2.0), "polyak=2.0 is out of range"),

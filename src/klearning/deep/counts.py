@@ -88,8 +88,10 @@ def valued(counts: Counts, at: Array, action: Array, c: Value, everywhere: Array
 def half_variance(n: Array, sums: Array, squares: Array, sd: float, noise: float, strength: float) -> Array:
     """c = ½σ²/(n + σ²/sd²), half the variance of a mean reward after n visits.
 
-    σ² is a place's own: the noise that is assumed, as if seen ``strength`` times, and the spread of rewards there.
+    σ² is a place's own: the noise that is assumed, as if seen ``strength`` times, and the spread of rewards there. One
+    reward has no spread: until there are two, σ is sd, or a place that pays well now and then would be given up after
+    one bad reward.
     """
     spread = jnp.maximum(squares - sums**2 / jnp.maximum(n, 1.0), 0.0)
-    variance = (strength * noise**2 + spread) / (strength + jnp.maximum(n - 1.0, 0.0))
+    variance = jnp.where(n < 2.0, sd**2, (strength * noise**2 + spread) / (strength + n - 1.0))
     return 0.5 * variance / (n + variance / sd**2)

@@ -33,7 +33,7 @@ class Memory(NamedTuple):
 class DQN(DeepAgent[Memory]):
     """Q-values by a network, ε-greedy."""
 
-    learning_rate: float = 3e-3  # this and the next two fitted to control: docs/evidence/deep.md
+    learning_rate: float = 1e-3  # this and the next two fitted to control: docs/evidence/deep.md
     epsilon: float = 0.05  # at last
     exploration: int = 2_000  # steps until then
 

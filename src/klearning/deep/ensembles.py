@@ -41,7 +41,8 @@ class Memory(NamedTuple):
 class BootstrappedDQN(DeepAgent[Memory]):
     """An ensemble with random priors; one member acts through an episode."""
 
-    learning_rate: float = 5e-4  # this and β fitted to DeepSea: docs/evidence/deep.md
+    normalised: bool = False  # without it learning rate and β were fitted to DeepSea: docs/evidence/deep.md
+    learning_rate: float = 5e-4
     members: int = 20
     prior_scale: float = 3.0  # β
     temperature: float = 0.3  # at first, where it is learnt
