@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from klearning.arrays import checks
-from klearning.arrays.compiled import kernel
+from klearning.arrays.compiled import index, kernel
+from klearning.arrays.lanes import choose, gather, in_a_row, load
 from klearning.arrays.trees import layer_and_state, marked
 from klearning.arrays.types import Floats, Ints
 
@@ -150,6 +151,22 @@ def copy_rows(rows: Rows) -> Rows:
     return Rows(
         rows.start.copy(), rows.length.copy(), rows.room.copy(), rows.succ.copy(), rows.weight.copy(), rows.used
     )
+
+
+@kernel(inline=True, borrows=True)
+def lone_successors(rows: Rows, a: int, s: int, length: Any, below: int, nowhere: int) -> tuple[Any, Any]:
+    """In lanes, the successors of the rows (a, s) to (a, s+7), which have one each or none, and their weights.
+
+    ``below`` is added to a successor's number; where there is none, it is ``nowhere`` and has no weight. Rows lie in a
+    row in the pool until they are full, and then nothing has to be gathered.
+    """
+    some, first = length > 0, load(rows.start[a], s)
+    if in_a_row(first):
+        e = index(rows.start[a, s])
+        y, w = load(rows.succ, e), load(rows.weight, e)
+    else:
+        y, w = gather(rows.succ, first), gather(rows.weight, first)
+    return choose(some, y + below, nowhere), choose(some, w, 0.0)
 
 
 @kernel(inline=True, borrows=True)
