@@ -85,7 +85,7 @@ def at_limit(model: Model, tau: float, policy: Floats) -> Temperature:
     return Temperature(tau, bound, 0.0, 1, 0.0)
 
 
-@kernel
+@kernel(borrows=True)
 def at_temperature(model: Model, c: Floats, tau: float, policy: Floats, W: Soft) -> Temperature:
     """The sweep at a given τ, and its two limits."""
     if tau == 0.0 or np.isinf(tau):
@@ -95,7 +95,7 @@ def at_temperature(model: Model, c: Floats, tau: float, policy: Floats, W: Soft)
     return Temperature(tau, f, duality_gap(tau, H, C), 1, tau)
 
 
-@kernel
+@kernel(borrows=True)
 def at_optimum(model: Model, c: Floats, warm: float, tolerance: float, policy: Floats, W: Soft) -> Temperature:
     """Newton in log τ, kept inside a bracket, until the gap is below ``tolerance`` times f − J, and times f.
 
