@@ -25,6 +25,7 @@ from klearning.optimism.bonuses import BonusNumbers, largest_numerator
 MOST_SWEEPS = 200
 ENOUGH_FOR_NEWTON = 3  # sweeps; a search that takes more is near a steep part of f
 BISECTIONS = 50
+WALL = 30.0  # times the slope on the other side: a quintic would creep along it
 LONGEST_STEP = 3.0  # in log τ
 ROUNDING = 2.3e-16
 COLDEST, HOTTEST = 1e-100, 1e100  # τ³ is a float
@@ -128,10 +129,19 @@ def at_optimum(model: Model, c: Floats, warm: float, tolerance: float, policy: F
         if gap <= allowed(tolerance, f, tau * H + C / tau) or sweeps == MOST_SWEEPS:
             boltzmann(model.layers, W, policy)
             return Temperature(tau, f, gap, sweeps, better)
-        bracketed = low.tau > 0.0 and high.tau < np.inf
         late = warm == 0.0 and sweeps >= ENOUGH_FOR_NEWTON
-        tau = lowest_between(low, high) if late and bracketed else better
+        tau = lowest_between(low, high) if late and comparable(low, high) else better
     return at_limit(model, 0.0, policy)
+
+
+@kernel
+def comparable(low: Point, high: Point) -> bool:
+    """Whether both sides of the optimum are known, neither is a wall beside the other, and f tells them apart."""
+    if low.tau == 0.0 or high.tau == np.inf:
+        return False
+    gentle, steep = min(-low.slope, high.slope), max(-low.slope, high.slope)
+    change = np.log(high.tau / low.tau) * (gentle + steep)
+    return steep < WALL * gentle and change > np.sqrt(ROUNDING) * max(abs(low.f), abs(high.f))
 
 
 @kernel
