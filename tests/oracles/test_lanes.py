@@ -75,7 +75,7 @@ def test_a_rounded_product_is_not_fused():
 
 
 def shuffled(rows: Rows, rng: np.random.Generator, several: bool) -> Rows:
-    """The same rows at other places of a pool; ``several``: with a second successor of no weight, where there is one."""
+    """The same rows elsewhere in a pool; ``several``: with a second successor, of no weight, where there is one."""
     start = 3 * rng.permutation(rows.start.size).reshape(rows.start.shape)
     succ, weight = np.zeros(3 * start.size, np.int64), np.zeros(3 * start.size)
     for e in range(2):

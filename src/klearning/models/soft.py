@@ -46,8 +46,13 @@ def soft_arrays(layers: Ints, actions: int) -> Soft:
 def without_padding(layers: Ints, at: Ints, padded: Floats, out: Floats) -> None:
     """The states of every layer of ``padded``, without the lanes between the layers."""
     for l in range(layers.size - 1):
-        for s in range(layers[l], layers[l + 1]):
-            out[s] = padded[at[l] + s - layers[l]]
+        low, high, here = index(layers[l]), index(layers[l + 1]), index(at[l])
+        for s in range(low, high, EIGHT):
+            if s + EIGHT <= index(out.size):  # what is written beyond the layer is that of the next, which follows
+                store(out, s, load(padded, here + s - low))
+            else:
+                for rest in range(s, high):
+                    out[rest] = padded[here + rest - low]
 
 
 def soft_values(layers: Ints, W: Soft) -> Floats:
