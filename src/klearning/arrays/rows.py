@@ -18,10 +18,11 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.arrays.compiled import index, kernel
-from klearning.arrays.lanes import choose, gather, in_a_row, load
+from klearning.arrays.lanes import LANES, choose, gather, in_a_row, in_all, load
 from klearning.arrays.trees import layer_and_state, marked
 from klearning.arrays.types import Floats, Ints
 
+EIGHT = index(LANES)
 BY_ONE = 8  # shorter arrays are added up by NumPy one number after the other, longer ones in several sums at a time
 
 
@@ -151,6 +152,24 @@ def copy_rows(rows: Rows) -> Rows:
     return Rows(
         rows.start.copy(), rows.length.copy(), rows.room.copy(), rows.succ.copy(), rows.weight.copy(), rows.used
     )
+
+
+@kernel(inline=True, borrows=True)
+def first_of_eight(i: int, width: int) -> int:
+    """Where eight of ``width`` ≥ 8 rows begin that are gone through from i on: at i, or at the last eight."""
+    return min(i, width - EIGHT)
+
+
+@kernel(inline=True, borrows=True)
+def are_lone(length: Ints, s: int, width: int) -> bool:
+    """Whether ``width`` rows from s on are eight or more, and each has one successor or none."""
+    if width < EIGHT:
+        return False
+    most = load(length, s)
+    for i in range(EIGHT, width, EIGHT):  # no branch, which would be guessed wrongly
+        lengths = load(length, s + first_of_eight(i, width))
+        most = choose(lengths > most, lengths, most)
+    return in_all(most < 2)
 
 
 @kernel(inline=True, borrows=True)

@@ -6,11 +6,11 @@ import numpy as np
 
 from klearning.arrays.compiled import index, kernel
 from klearning.arrays.elementary import exp_negative, log1p_unit
-from klearning.arrays.lanes import LANES, choose, gather, in_all, load, rounded, store
-from klearning.arrays.rows import lone_successors
+from klearning.arrays.lanes import LANES, choose, gather, load, rounded, store
+from klearning.arrays.rows import EIGHT, are_lone, first_of_eight, lone_successors
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
-from klearning.models.sweeps import EIGHT, FORBIDDEN, ONE, Model, at_start, first_column, first_of_eight
+from klearning.models.sweeps import FORBIDDEN, ONE, Model, at_start, first_column
 
 HOPELESS = -0.5 * FORBIDDEN  # a difference of values that only what is not allowed makes
 BLOCK = 512  # states whose actions are gone through A²/2 times while they are in the cache
@@ -105,38 +105,36 @@ def backup(
     start, length, succ, weight = model.rows.start[a], model.rows.length[a], model.rows.succ, model.rows.weight
     m, scale, c_a = model.reward[a], model.scale[a], c[a]
     once, thrice = 1.0 / tau, 2.0 / (tau * tau * tau)
-    for j in range(index(0), width, EIGHT):
-        if width >= EIGHT:
+    if are_lone(length, row, width):
+        for j in range(index(0), width, EIGHT):
             s = row + first_of_eight(j, width)
-            lengths = load(length, s) * rows
-            if in_all(lengths < 2):
-                y, w = lone_successors(model.rows, a, s, lengths, below, nowhere)
-                V_next, H_next = even.V + w * gather(W.V, y), even.H + w * gather(W.H, y)
-                C_next, D_next = even.C + w * gather(W.C, y), even.D + w * gather(W.D, y)
-                q, c_s, m_s, i = load(scale, s), load(c_a, s + bonus), load(m, s), s + here
-                store(K, i, m_s + c_s * once + q * V_next)
-                store(H, i, q * H_next)
-                store(C, i, c_s + q * C_next)
-                store(D, i, rounded(c_s * thrice) + q * D_next)
-                continue
-        for s in range(row + j, row + min(j + EIGHT, width)):
-            first = index(start[s])
-            end = first + rows * index(length[s])
-            some = first < end  # as in `expectation`
-            y, w = (index(succ[first]) + below if some else nowhere), (weight[first] if some else 0.0)
-            V_next, H_next = even.V + w * W.V[y], even.H + w * W.H[y]
-            C_next, D_next = even.C + w * W.C[y], even.D + w * W.D[y]
-            for e in range(first + ONE, end):
-                y, w = index(succ[e]) + below, weight[e]
-                V_next += w * W.V[y]
-                H_next += w * W.H[y]
-                C_next += w * W.C[y]
-                D_next += w * W.D[y]
-            q, c_s, m_s, i = scale[s], c_a[s + bonus], m[s], s + here
-            K[i] = m_s + c_s * once + q * V_next
-            H[i] = q * H_next
-            C[i] = c_s + q * C_next
-            D[i] = rounded(c_s * thrice) + q * D_next
+            y, w = lone_successors(model.rows, a, s, load(length, s) * rows, below, nowhere)
+            V_next, H_next = even.V + w * gather(W.V, y), even.H + w * gather(W.H, y)
+            C_next, D_next = even.C + w * gather(W.C, y), even.D + w * gather(W.D, y)
+            q, c_s, m_s, i = load(scale, s), load(c_a, s + bonus), load(m, s), s + here
+            store(K, i, m_s + c_s * once + q * V_next)
+            store(H, i, q * H_next)
+            store(C, i, c_s + q * C_next)
+            store(D, i, rounded(c_s * thrice) + q * D_next)
+        return
+    for s in range(row, row + width):
+        first = index(start[s])
+        end = first + rows * index(length[s])
+        some = first < end  # as in `expectation`
+        y, w = (index(succ[first]) + below if some else nowhere), (weight[first] if some else 0.0)
+        V_next, H_next = even.V + w * W.V[y], even.H + w * W.H[y]
+        C_next, D_next = even.C + w * W.C[y], even.D + w * W.D[y]
+        for e in range(first + ONE, end):
+            y, w = index(succ[e]) + below, weight[e]
+            V_next += w * W.V[y]
+            H_next += w * W.H[y]
+            C_next += w * W.C[y]
+            D_next += w * W.D[y]
+        q, c_s, m_s, i = scale[s], c_a[s + bonus], m[s], s + here
+        K[i] = m_s + c_s * once + q * V_next
+        H[i] = q * H_next
+        C[i] = c_s + q * C_next
+        D[i] = rounded(c_s * thrice) + q * D_next
 
 
 @kernel(inline=True, borrows=True)

@@ -19,13 +19,13 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import index, kernel
-from klearning.arrays.lanes import LANES, gather, in_all, load, store
+from klearning.arrays.lanes import gather, load, store
 from klearning.arrays.row_checks import check_rows
-from klearning.arrays.rows import Rows, lone_successors
+from klearning.arrays.rows import EIGHT, Rows, are_lone, first_of_eight, lone_successors
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 
-ONE, EIGHT = index(1), index(LANES)
+ONE = index(1)
 FORBIDDEN = -1e80  # what an action pays that is not allowed: no plan makes up for it, and its square is a float
 
 
@@ -95,12 +95,6 @@ def spread_evenly(model: Model, l: int, V: Floats) -> float:
 
 
 @kernel(inline=True, borrows=True)
-def first_of_eight(i: int, width: int) -> int:
-    """Where eight of ``width`` ≥ 8 states begin that are gone through from i on: at i, or at the last eight."""
-    return min(i, width - EIGHT)
-
-
-@kernel(inline=True, borrows=True)
 def expectation(model: Model, l: int, a: int, V: Floats, out: Floats) -> None:
     """out(i) = Σ_s' P(s'|s,a) V(s') for the states s of layer l, i counting from its first; 0 behind the last."""
     low, width = index(model.table[l]), index(model.layers[l + 1] - model.layers[l])
@@ -112,23 +106,21 @@ def expectation(model: Model, l: int, a: int, V: Floats, out: Floats) -> None:
     start, length, scale = model.rows.start[a], model.rows.length[a], model.scale[a]
     succ, weight = model.rows.succ, model.rows.weight
     even = spread_evenly(model, l, V)
-    for i in range(index(0), width, EIGHT):
-        if width >= EIGHT:
+    if are_lone(length, low, width):
+        for i in range(index(0), width, EIGHT):
             s = low + first_of_eight(i, width)
-            lengths = load(length, s)
-            if in_all(lengths < 2):
-                places, weights = lone_successors(model.rows, a, s, lengths, below, nowhere)
-                store(out, s - low, load(scale, s) * (even + weights * gather(V, places)))
-                continue
-        for s in range(low + i, low + min(i + EIGHT, width)):
-            first = index(start[s])
-            end = first + index(length[s])
-            some = first < end  # most rows have one successor or none: no branch, which would be guessed wrongly
-            y, w = (index(succ[first]) + below if some else nowhere), (weight[first] if some else 0.0)
-            total = even + w * V[y]
-            for e in range(first + ONE, end):
-                total += weight[e] * V[index(succ[e]) + below]
-            out[s - low] = scale[s] * total
+            places, weights = lone_successors(model.rows, a, s, load(length, s), below, nowhere)
+            store(out, s - low, load(scale, s) * (even + weights * gather(V, places)))
+        return
+    for s in range(low, low + width):
+        first = index(start[s])
+        end = first + index(length[s])
+        some = first < end  # most rows have one successor or none: no branch, which would be guessed wrongly
+        y, w = (index(succ[first]) + below if some else nowhere), (weight[first] if some else 0.0)
+        total = even + w * V[y]
+        for e in range(first + ONE, end):
+            total += weight[e] * V[index(succ[e]) + below]
+        out[s - low] = scale[s] * total
 
 
 @kernel(borrows=True)
