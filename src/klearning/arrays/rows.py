@@ -155,13 +155,13 @@ def copy_rows(rows: Rows) -> Rows:
 
 
 @kernel(inline=True, borrows=True)
-def first_of_eight(i: int, width: int) -> int:
+def first_of_eight(i: int, width: index) -> index:
     """Where eight of ``width`` ≥ 8 rows begin that are gone through from i on: at i, or at the last eight."""
-    return min(i, width - EIGHT)
+    return min(index(i), width - EIGHT)
 
 
 @kernel(inline=True, borrows=True)
-def are_lone(length: Ints, s: int, width: int) -> bool:
+def are_lone(length: Ints, s: index, width: index) -> bool:
     """Whether ``width`` rows from s on are eight or more, and each has one successor or none."""
     if width < EIGHT:
         return False
@@ -169,11 +169,11 @@ def are_lone(length: Ints, s: int, width: int) -> bool:
     for i in range(EIGHT, width, EIGHT):  # no branch, which would be guessed wrongly
         lengths = load(length, s + first_of_eight(i, width))
         most = choose(lengths > most, lengths, most)
-    return in_all(most < 2)
+    return bool(in_all(most < 2))
 
 
 @kernel(inline=True, borrows=True)
-def lone_successors(rows: Rows, a: int, s: int, length: Any, below: int, nowhere: int) -> tuple[Any, Any]:
+def lone_successors(rows: Rows, a: int, s: index, length: Any, below: index, nowhere: index) -> tuple[Any, Any]:
     """In lanes, the successors of the rows (a, s) to (a, s+7), which have one each or none, and their weights.
 
     ``below`` is added to a successor's number; where there is none, it is ``nowhere`` and has no weight. Rows lie in a

@@ -107,11 +107,11 @@ def backup(
     once, thrice = 1.0 / tau, 2.0 / (tau * tau * tau)
     if are_lone(length, row, width):
         for j in range(index(0), width, EIGHT):
-            s = row + first_of_eight(j, width)
-            y, w = lone_successors(model.rows, a, s, load(length, s) * rows, below, nowhere)
+            begin = row + first_of_eight(j, width)
+            y, w = lone_successors(model.rows, a, begin, load(length, begin) * rows, below, nowhere)
             V_next, H_next = even.V + w * gather(W.V, y), even.H + w * gather(W.H, y)
             C_next, D_next = even.C + w * gather(W.C, y), even.D + w * gather(W.D, y)
-            q, c_s, m_s, i = load(scale, s), load(c_a, s + bonus), load(m, s), s + here
+            q, c_s, m_s, i = load(scale, begin), load(c_a, begin + bonus), load(m, begin), begin + here
             store(K, i, m_s + c_s * once + q * V_next)
             store(H, i, q * H_next)
             store(C, i, c_s + q * C_next)

@@ -108,9 +108,9 @@ def expectation(model: Model, l: int, a: int, V: Floats, out: Floats) -> None:
     even = spread_evenly(model, l, V)
     if are_lone(length, low, width):
         for i in range(index(0), width, EIGHT):
-            s = low + first_of_eight(i, width)
-            places, weights = lone_successors(model.rows, a, s, load(length, s), below, nowhere)
-            store(out, s - low, load(scale, s) * (even + weights * gather(V, places)))
+            begin = low + first_of_eight(i, width)
+            places, weights = lone_successors(model.rows, a, begin, load(length, begin), below, nowhere)
+            store(out, begin - low, load(scale, begin) * (even + weights * gather(V, places)))
         return
     for s in range(low, low + width):
         first = index(start[s])
