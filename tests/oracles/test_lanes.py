@@ -8,9 +8,11 @@ import pytest
 import klearning as kl
 from klearning.arrays.compiled import kernel
 from klearning.arrays.elementary import exp_negative, log1p_unit
-from klearning.arrays.lanes import LANES, choose, load, store
-from klearning.arrays.types import Floats
+from klearning.arrays.lanes import LANES, choose, gather, in_a_row, in_all, load, rounded, store
+from klearning.arrays.rows import Rows
+from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.belief import Belief, Prior
+from klearning.models.soft import soft_arrays, soft_sweep
 from klearning.models.sweeps import hard_sweep, policy_sweep
 from klearning.trials.trial import Trial
 
@@ -39,6 +41,65 @@ def test_lanes_are_the_same_numbers_to_the_bit():
     one_by_one(x, y, single)
     by_eight(x, y, eight)
     assert np.array_equal(single, eight)
+
+
+@kernel(borrows=True)
+def places_of_eight(x: Floats, n: Ints, at: Ints, out: Floats) -> int:
+    """x where n says, or where none of the eight is above 3 and they are not in a row; how often each was so."""
+    few = ordered = 0
+    for i in range(0, n.size, LANES):
+        lengths, places = load(n, i), load(at, i)
+        few += in_all(lengths < 4)
+        ordered += in_a_row(places)
+        store(out, i, choose(lengths > 1, gather(x, choose(lengths > 1, places + 1, 0)), -1.0))
+    return 100 * few + ordered
+
+
+def test_integers_in_lanes():
+    rng = np.random.default_rng(0)
+    n, at, x, out = rng.integers(-2, 7, 40), rng.integers(0, 98, 40), rng.random(100), np.zeros(40)
+    n[:LANES], at[LANES : 3 * LANES] = 3, np.arange(40, 40 + 2 * LANES)
+    at[2 * LANES - 1] += 1
+    assert places_of_eight(x, n, at, out) == 100 * (n.reshape(-1, LANES) < 4).all(1).sum() + 1
+    np.testing.assert_array_equal(out, np.where(n > 1, x[at + 1], -1.0))
+
+
+@kernel
+def sum_of_products(x: float, y: float, z: float) -> float:
+    return rounded(x * y) + z
+
+
+def test_a_rounded_product_is_not_fused():
+    x = 1.0 + 2.0**-30
+    assert sum_of_products(x, x, -x * x) == 0.0  # fused, what rounding took: 2⁻⁶⁰
+
+
+def shuffled(rows: Rows, rng: np.random.Generator, several: bool) -> Rows:
+    """The same rows elsewhere in a pool; ``several``: with a second successor, of no weight, where there is one."""
+    start = 3 * rng.permutation(rows.start.size).reshape(rows.start.shape)
+    succ, weight = np.zeros(3 * start.size, np.int64), np.zeros(3 * start.size)
+    for e in range(2):
+        succ[start + e] = rows.succ[rows.start]
+    weight[start] = rows.weight[rows.start]
+    length = rows.length * 2 if several else rows.length
+    return Rows(start, length, np.full_like(start, 3), succ, weight, succ.size)
+
+
+@pytest.mark.parametrize("depth", [7, 8, 21])
+def test_sweeps_are_the_same_to_the_bit_however_rows_lie(depth):
+    """Eight rows at a time where each has one successor or none, read in order or gathered; else row by row."""
+    trial = Trial(kl.KLearning().algorithm, kl.deep_sea(depth, mapping_seed=1), Prior(), 0, 30)
+    trial.advance(30)
+    p, c, rng = trial.memory.posterior, trial.memory.c, np.random.default_rng(0)
+    assert p.model.rows.length.max() == 1
+    answers = set()
+    for rows in (p.model.rows, shuffled(p.model.rows, rng, several=False), shuffled(p.model.rows, rng, several=True)):
+        model, W = p.model._replace(rows=rows), soft_arrays(p.model.layers, 2)
+        V, U, Q, room = np.zeros(c.shape[1]), np.zeros(c.shape[1]), np.zeros_like(c), np.zeros(depth)
+        numbers = *soft_sweep(model, c, 0.3, W), hard_sweep(model, model.reward, Q, V)
+        value = policy_sweep(model, model.reward, trial.memory.policy, U, room)
+        answers.add((*numbers, value, *(x.tobytes() for x in (Q, V, U))))
+    assert len(answers) == 1
 
 
 def test_a_kernel_that_borrows_returns_no_arrays():

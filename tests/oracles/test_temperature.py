@@ -12,7 +12,8 @@ from scipy.optimize import brentq
 
 import klearning as kl
 from klearning.optimism.program import program
-from klearning.optimism.temperature import at_optimum
+from klearning.optimism.temperature import Point, at_optimum, lowest_between
+from klearning.trials.trial import Trial
 from tests.support import oracles
 from tests.support.cases import BONUSES, Case, any_number, cases, certain_case, modest, random_case, thorough
 
@@ -161,6 +162,31 @@ def test_a_warm_start_finds_what_a_cold_one_finds(case, bonus):
 @given(cases(), bonuses)
 def test_a_cold_start_needs_few_sweeps(case, bonus):
     assert kl.solve(case.belief(), bonus=bonus).sweeps <= 15
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_cold_start_needs_few_sweeps_where_f_is_steep(seed):
+    """While DeepSea is about to be solved the optimum falls through a steep part of f, where Newton took 10."""
+    world, begun = kl.deep_sea(50), kl.Belief.before(kl.Prior(), kl.deep_sea(50))
+    trial = Trial(kl.KLearning().algorithm, world, kl.Prior(), seed, 500)
+    sweeps = []
+    for _ in range(25):
+        trial.advance(20)
+        plan = kl.solve(begun.after(trial.memory.posterior))
+        assert plan.gap <= 1e-10 * plan.bound
+        sweeps.append(plan.sweeps)
+    assert 4 < max(sweeps) <= 6
+
+
+def test_the_lowest_between_two_points_of_a_quintic_is_exact():
+    """f = (x − 1)² + (x − 1)⁴/10 + (x − 1)⁵/50 in x = log τ, from x = 0 and x = 3."""
+
+    def point(x):
+        d = x - 1.0
+        f, slope = d**2 + d**4 / 10 + d**5 / 50, 2 * d + 0.4 * d**3 + d**4 / 10
+        return Point(math.exp(x), f, slope, 2 + 1.2 * d**2 + 0.4 * d**3)
+
+    assert lowest_between(point(0.0), point(3.0)) == pytest.approx(math.e, rel=1e-13)
 
 
 @modest

@@ -59,15 +59,25 @@ class Memory(NamedTuple):
             refuse(f"{name}.c", "does not follow from its posterior", differs(self.c, c), self.c)
 
 
-@kernel
+@kernel(borrows=True)
 def plan(memory: Memory, rule: Rule, t: int) -> Temperature:
     """Choose τ_t, solve for K, and write the policy of episode t = 0, 1, …"""
-    p, c, policy, work = memory.posterior, memory.c, memory.policy, memory.work
+    return plan_with(memory, memory.c, rule, t) if rule.optimism == 1.0 else plan_with_less(memory, rule, t)
+
+
+@kernel
+def plan_with_less(memory: Memory, rule: Rule, t: int) -> Temperature:
+    """The plan where κ is below 1."""
+    return plan_with(memory, rule.optimism * memory.c, rule, t)
+
+
+@kernel(borrows=True)
+def plan_with(memory: Memory, c: Floats, rule: Rule, t: int) -> Temperature:
+    """The plan with κ times the memory's c."""
+    p, policy, work = memory.posterior, memory.policy, memory.work
     tau = rule.tau
     if rule.kind == SCHEDULE:  # τ_t² is in proportion to the bonus
-        tau = np.sqrt(rule.optimism) * scheduled(memory.bonus, p, c, t + 1)
-    if rule.optimism < 1.0:
-        c = rule.optimism * c
+        tau = np.sqrt(rule.optimism) * scheduled(memory.bonus, p, memory.c, t + 1)
     if rule.kind == OPTIMAL:
         return solve_best(p.model, c, memory.warm, rule.tolerance, policy, work)
     return solve_at(p.model, c, tau, policy, work)

@@ -34,7 +34,7 @@ def kernel(function: Any = None, *, inline: bool = False, reorder: bool = False,
     ``reorder`` lets sums be taken in any order, the same one every time: so no loop of it may both add up and write to
     an array, for which order is taken would hang on where in memory arrays lie. ``borrows`` counts no references to
     arrays, which in a loop over steps takes several times as long as the rest: whoever calls it holds them meanwhile.
-    So it may neither make arrays nor return any; and one that is given a generator is called by kernels alone.
+    So it may neither make arrays nor return any.
     """
     if function is None:
         return lambda f: _compile(f, inline, reorder, borrows)
@@ -45,8 +45,10 @@ def _compile(function: Function, inline: bool, reorder: bool, borrows: bool) -> 
     if borrows and _holds_arrays(function.__annotations__.get("return")):
         raise TypeError(f"{function.__qualname__} borrows arrays, and returns some: nobody would hold them")
     fused = {"contract", "nsz"}
-    options = {"fastmath": fused | {"reassoc"} if reorder else fused, "forceinline": inline, "_nrt": not borrows}
-    return cast(Function, _dispatcher(function, options) if _is_plain(function) else Kernel(function, options))
+    options = {"fastmath": fused | {"reassoc"} if reorder else fused, "forceinline": inline}
+    if _is_plain(function):
+        return cast(Function, _dispatcher(function, {**options, "_nrt": not borrows}))
+    return cast(Function, Kernel(function, options, borrows))
 
 
 def _dispatcher(function: Callable[..., Any], options: Mapping[str, Any], within: bool = False) -> Any:
@@ -84,11 +86,12 @@ class Kernel:
     """A kernel that takes or returns records: no signal arrives while it runs.
 
     Other kernels call a copy of it that Python cannot: what turns Python's records into the machine's and back would be
-    a third of all that is compiled, and most kernels are called by kernels alone.
+    a third of all that is compiled, and most kernels are called by kernels alone. That copy alone ``borrows``: what is
+    made of Python's records is new, generators above all, and nobody else would let go of it.
     """
 
-    def __init__(self, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
-        self.function, self.options = function, options
+    def __init__(self, function: Callable[..., Any], options: Mapping[str, Any], borrows: bool) -> None:
+        self.function, self.options, self.borrows = function, options, borrows
         self.dispatcher = _dispatcher(function, options)
         update_wrapper(self, function)
 
@@ -100,7 +103,7 @@ class Kernel:
 
     @cached_property
     def inner(self) -> Any:
-        return _dispatcher(self.function, self.options, within=True)
+        return _dispatcher(self.function, {**self.options, "_nrt": not self.borrows}, within=True)
 
     @property
     def _numba_type_(self) -> Any:

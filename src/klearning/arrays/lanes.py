@@ -51,10 +51,20 @@ def lanes_among(*kinds: Any) -> Lanes | None:
     return next((kind for kind in kinds if isinstance(kind, Lanes)), None)
 
 
+def lanes_of(array: Any) -> Lanes:
+    """The type of eight elements of an array."""
+    return FLOATS if array.dtype == types.float64 else INTS
+
+
+def first_element(context: Any, builder: Any, kind: Any, array: Any) -> Any:
+    """Where an array begins: a pointer."""
+    return cgutils.create_struct_proxy(kind)(context, builder, value=array).data
+
+
 def place(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any:
     """Where lanes begin in an array: a pointer."""
-    data = cgutils.create_struct_proxy(kind)(context, builder, value=array).data
-    return builder.bitcast(builder.gep(data, [i]), FLOATS.vector.as_pointer())
+    data = first_element(context, builder, kind, array)
+    return builder.bitcast(builder.gep(data, [i]), lanes_of(kind).vector.as_pointer())
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -64,7 +74,26 @@ def load(typing: Any, x: Any, i: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.load(place(context, builder, signature.args[0], *args), align=8)
 
-    return FLOATS(x, i), generate
+    return lanes_of(x)(x, i), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def gather(typing: Any, x: Any, places: Any) -> Any:
+    """x at each of eight places, for a contiguous array."""
+    kind = lanes_of(x)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data, vector = first_element(context, builder, signature.args[0], args[0]), kind.vector
+        begin = in_all_lanes(builder, builder.ptrtoint(data, ELEMENTS["int"]), types.int64, INTS)
+        distance = builder.shl(args[1], INTS.vector([3] * LANES))  # in bytes
+        pointers = builder.inttoptr(builder.add(begin, distance), ir.VectorType(data.type, LANES))
+        name = f"llvm.masked.gather.v{LANES}{'f' if kind is FLOATS else 'i'}64.v{LANES}p0"
+        signs = ir.FunctionType(vector, [pointers.type, ir.IntType(32), BOOLS.vector, vector])
+        whole, nothing = BOOLS.vector([1] * LANES), ir.Constant(vector, ir.Undefined)
+        function = cgutils.get_or_insert_function(builder.module, signs, name)
+        return builder.call(function, [pointers, ir.IntType(32)(8), whole, nothing])
+
+    return kind(x, places), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -81,15 +110,55 @@ def store(typing: Any, x: Any, i: Any, lanes: Any) -> Any:
 @intrinsic  # type: ignore[untyped-decorator]
 def choose(typing: Any, which: Any, x: Any, y: Any) -> Any:
     """x where ``which`` is true and y elsewhere, for numbers and for lanes."""
-    kind = lanes_among(which, x, y)
+    kind = (lanes_among(x, y) or FLOATS) if isinstance(which, Lanes) else None
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if kind is None:
             return builder.select(*args)
-        either = (in_all_lanes(builder, value, given, FLOATS) for value, given in zip(args[1:], (x, y), strict=True))
+        either = (in_all_lanes(builder, value, given, kind) for value, given in zip(args[1:], (x, y), strict=True))
         return builder.select(args[0], *either)
 
-    return (types.float64 if kind is None else FLOATS)(which, x, y), generate
+    return (types.float64 if kind is None else kind)(which, x, y), generate
+
+
+def is_true_in_all(builder: Any, answers: Any) -> Any:
+    bits = ir.IntType(LANES)
+    return builder.icmp_unsigned("==", builder.bitcast(answers, bits), bits(2**LANES - 1))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def in_all(typing: Any, which: Any) -> Any:
+    """Whether eight answers are all true."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return is_true_in_all(builder, args[0])
+
+    return types.boolean(which), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def in_a_row(typing: Any, x: Any) -> Any:
+    """Whether each of eight integers is one more than that before it."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        first = builder.extract_element(args[0], ir.IntType(32)(0))
+        counted = builder.add(in_all_lanes(builder, first, types.int64, INTS), INTS.vector(list(range(LANES))))
+        return is_true_in_all(builder, builder.icmp_signed("==", args[0], counted))
+
+    return types.boolean(x), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def rounded(typing: Any, x: Any) -> Any:
+    """x as it would be in memory: a product is not fused with what it is added to."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = args[0].type
+        name = "llvm.arithmetic.fence." + (f"v{LANES}f64" if isinstance(x, Lanes) else "f64")
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind]), name)
+        return builder.call(function, args)
+
+    return x(x), generate
 
 
 def define(name: Any, build: Callable[..., Any], answer: Lanes | None = None) -> None:
@@ -134,6 +203,10 @@ def is_float(x: Any) -> bool:
     return bool(x.type == FLOATS.vector)
 
 
+def compared(builder: Any, sign: str, x: Any, y: Any) -> Any:
+    return (builder.fcmp_ordered if is_float(x) else builder.icmp_signed)(sign, x, y)
+
+
 def absolute(builder: Any, x: Any) -> Any:
     kind = ir.FunctionType(x.type, [x.type])
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.v{LANES}f64"), [x])
@@ -141,10 +214,10 @@ def absolute(builder: Any, x: Any) -> Any:
 
 define(operator.add, lambda builder, x, y: builder.fadd(x, y) if is_float(x) else builder.add(x, y))
 define(operator.sub, lambda builder, x, y: builder.fsub(x, y))
-define(operator.mul, lambda builder, x, y: builder.fmul(x, y))
+define(operator.mul, lambda builder, x, y: builder.fmul(x, y) if is_float(x) else builder.mul(x, y))
 define(operator.truediv, lambda builder, x, y: builder.fdiv(x, y))
 define(operator.lshift, lambda builder, x, y: builder.shl(x, y))
-define(operator.lt, lambda builder, x, y: builder.fcmp_ordered("<", x, y), BOOLS)
-define(operator.gt, lambda builder, x, y: builder.fcmp_ordered(">", x, y), BOOLS)
+define(operator.lt, lambda builder, x, y: compared(builder, "<", x, y), BOOLS)
+define(operator.gt, lambda builder, x, y: compared(builder, ">", x, y), BOOLS)
 define_single(operator.neg, lambda builder, x: builder.fneg(x))
 define_single(abs, absolute)

@@ -17,10 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from klearning.arrays import checks
-from klearning.arrays.compiled import kernel
+from klearning.arrays.compiled import index, kernel
+from klearning.arrays.lanes import LANES, choose, gather, in_a_row, in_all, load
 from klearning.arrays.trees import layer_and_state, marked
 from klearning.arrays.types import Floats, Ints
 
+EIGHT = index(LANES)
 BY_ONE = 8  # shorter arrays are added up by NumPy one number after the other, longer ones in several sums at a time
 
 
@@ -150,6 +152,40 @@ def copy_rows(rows: Rows) -> Rows:
     return Rows(
         rows.start.copy(), rows.length.copy(), rows.room.copy(), rows.succ.copy(), rows.weight.copy(), rows.used
     )
+
+
+@kernel(inline=True, borrows=True)
+def first_of_eight(i: int, width: index) -> index:
+    """Where eight of ``width`` ≥ 8 rows begin that are gone through from i on: at i, or at the last eight."""
+    return min(index(i), width - EIGHT)
+
+
+@kernel(inline=True, borrows=True)
+def are_lone(length: Ints, s: index, width: index) -> bool:
+    """Whether ``width`` rows from s on are eight or more, and each has one successor or none."""
+    if width < EIGHT:
+        return False
+    most = load(length, s)
+    for i in range(EIGHT, width, EIGHT):  # no branch, which would be guessed wrongly
+        lengths = load(length, s + first_of_eight(i, width))
+        most = choose(lengths > most, lengths, most)
+    return bool(in_all(most < 2))
+
+
+@kernel(inline=True, borrows=True)
+def lone_successors(rows: Rows, a: int, s: index, length: Any, below: index, nowhere: index) -> tuple[Any, Any]:
+    """In lanes, the successors of the rows (a, s) to (a, s+7), which have one each or none, and their weights.
+
+    ``below`` is added to a successor's number; where there is none, it is ``nowhere`` and has no weight. Rows lie in a
+    row in the pool until they are full, and then nothing has to be gathered.
+    """
+    some, first = length > 0, load(rows.start[a], s)
+    if in_a_row(first):
+        e = index(rows.start[a, s])
+        y, w = load(rows.succ, e), load(rows.weight, e)
+    else:
+        y, w = gather(rows.succ, first), gather(rows.weight, first)
+    return choose(some, y + below, nowhere), choose(some, w, 0.0)
 
 
 @kernel(inline=True, borrows=True)

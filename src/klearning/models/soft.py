@@ -6,7 +6,8 @@ import numpy as np
 
 from klearning.arrays.compiled import index, kernel
 from klearning.arrays.elementary import exp_negative, log1p_unit
-from klearning.arrays.lanes import LANES, choose, load, store
+from klearning.arrays.lanes import LANES, choose, gather, load, rounded, store
+from klearning.arrays.rows import EIGHT, are_lone, first_of_eight, lone_successors
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 from klearning.models.sweeps import FORBIDDEN, ONE, Model, at_start, first_column
@@ -45,8 +46,13 @@ def soft_arrays(layers: Ints, actions: int) -> Soft:
 def without_padding(layers: Ints, at: Ints, padded: Floats, out: Floats) -> None:
     """The states of every layer of ``padded``, without the lanes between the layers."""
     for l in range(layers.size - 1):
-        for s in range(layers[l], layers[l + 1]):
-            out[s] = padded[at[l] + s - layers[l]]
+        low, high, here = index(layers[l]), index(layers[l + 1]), index(at[l])
+        for s in range(low, high, EIGHT):
+            if s + EIGHT <= index(out.size):  # what is written beyond the layer is that of the next, which follows
+                store(out, s, load(padded, here + s - low))
+            else:
+                for rest in range(s, high):
+                    out[rest] = padded[here + rest - low]
 
 
 def soft_values(layers: Ints, W: Soft) -> Floats:
@@ -90,8 +96,7 @@ def backup(
 
     K = m + c/τ + P̄V      H = P̄H      C = c + P̄C      D = K″ = 2c/τ³ + P̄V″
     """
-    low, row = index(model.layers[l]), index(model.table[l])
-    high = row + index(model.layers[l + 1]) - low
+    row, width = index(model.table[l]), index(model.layers[l + 1] - model.layers[l])
     # from a row of the tables to a place in K, and to one in c
     here, bonus = index(at) - row, index(first_column(model, c, l)) - row
     below = index(W.at[l + 1] - model.table[l + 1])  # from a successor's number to its place
@@ -100,7 +105,19 @@ def backup(
     start, length, succ, weight = model.rows.start[a], model.rows.length[a], model.rows.succ, model.rows.weight
     m, scale, c_a = model.reward[a], model.scale[a], c[a]
     once, thrice = 1.0 / tau, 2.0 / (tau * tau * tau)
-    for s in range(row, high):
+    if are_lone(length, row, width):
+        for j in range(index(0), width, EIGHT):
+            begin = row + first_of_eight(j, width)
+            y, w = lone_successors(model.rows, a, begin, load(length, begin) * rows, below, nowhere)
+            V_next, H_next = even.V + w * gather(W.V, y), even.H + w * gather(W.H, y)
+            C_next, D_next = even.C + w * gather(W.C, y), even.D + w * gather(W.D, y)
+            q, c_s, m_s, i = load(scale, begin), load(c_a, begin + bonus), load(m, begin), begin + here
+            store(K, i, m_s + c_s * once + q * V_next)
+            store(H, i, q * H_next)
+            store(C, i, c_s + q * C_next)
+            store(D, i, rounded(c_s * thrice) + q * D_next)
+        return
+    for s in range(row, row + width):
         first = index(start[s])
         end = first + rows * index(length[s])
         some = first < end  # as in `expectation`
@@ -117,7 +134,7 @@ def backup(
         K[i] = m_s + c_s * once + q * V_next
         H[i] = q * H_next
         C[i] = c_s + q * C_next
-        D[i] = c_s * thrice + q * D_next
+        D[i] = rounded(c_s * thrice) + q * D_next
 
 
 @kernel(inline=True, borrows=True)

@@ -19,8 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import index, kernel
+from klearning.arrays.lanes import gather, load, store
 from klearning.arrays.row_checks import check_rows
-from klearning.arrays.rows import Rows
+from klearning.arrays.rows import EIGHT, Rows, are_lone, first_of_eight, lone_successors
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Ints
 
@@ -105,6 +106,12 @@ def expectation(model: Model, l: int, a: int, V: Floats, out: Floats) -> None:
     start, length, scale = model.rows.start[a], model.rows.length[a], model.scale[a]
     succ, weight = model.rows.succ, model.rows.weight
     even = spread_evenly(model, l, V)
+    if are_lone(length, low, width):
+        for i in range(index(0), width, EIGHT):
+            begin = low + first_of_eight(i, width)
+            places, weights = lone_successors(model.rows, a, begin, load(length, begin), below, nowhere)
+            store(out, begin - low, load(scale, begin) * (even + weights * gather(V, places)))
+        return
     for s in range(low, low + width):
         first = index(start[s])
         end = first + index(length[s])

@@ -68,7 +68,7 @@ def clip(V: Floats, H: Floats, C: Floats, D: Floats, span: float) -> None:
             V[i], H[i], C[i], D[i] = V[least] + span, H[least], C[least], D[least]
 
 
-@kernel(inline=True, reorder=True)
+@kernel(inline=True, reorder=True, borrows=True)
 def tilt(u: Unseen, k: int, V: Floats, H: Floats, C: Floats, D: Floats, top: float, tau: float) -> None:
     """The means of a layer under weights exp(b_k V_i/τ), and mean_i of these weights."""
     once, b = 1.0 / tau, u.knots[k] / tau
@@ -99,7 +99,7 @@ def tilt_heavily(u: Unseen, k: int, V: Floats, H: Floats, C: Floats, D: Floats, 
     u.g[k] = (q * g).sum()
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def tilt_layer(model: Model, l: int, tau: float, W: Soft, u: Unseen) -> float:
     """For every knot, the means over layer l+1 under its weights; returns the largest value, 0 behind the last."""
     if l + 2 == model.layers.size:
@@ -107,10 +107,14 @@ def tilt_layer(model: Model, l: int, tau: float, W: Soft, u: Unseen) -> float:
     low = W.at[l + 1]
     high = low + model.layers[l + 2] - model.layers[l + 1]
     V, H, C, D = W.V[low:high], W.H[low:high], W.C[low:high], W.D[low:high]
-    if not np.isinf(u.span[l]):
-        V, H, C, D = V.copy(), H.copy(), C.copy(), D.copy()
-        clip(V, H, C, D, u.span[l])
-    top = V.max()
+    return tilt_knots(u, V, H, C, D, tau) if np.isinf(u.span[l]) else tilt_clipped(u, V, H, C, D, tau, u.span[l])
+
+
+@kernel(borrows=True)
+def tilt_knots(u: Unseen, V: Floats, H: Floats, C: Floats, D: Floats, tau: float) -> float:
+    top = V[0]
+    for i in range(V.size):
+        top = max(top, V[i])
     for k in range(u.knots.size):
         if u.mass > 1.0:
             tilt_heavily(u, k, V, H, C, D, top, tau)
@@ -119,7 +123,15 @@ def tilt_layer(model: Model, l: int, tau: float, W: Soft, u: Unseen) -> float:
     return top
 
 
-@kernel(inline=True)
+@kernel
+def tilt_clipped(u: Unseen, V: Floats, H: Floats, C: Floats, D: Floats, tau: float, span: float) -> float:
+    """The same with values that a stated span allows."""
+    V, H, C, D = V.copy(), H.copy(), C.copy(), D.copy()
+    clip(V, H, C, D, span)
+    return tilt_knots(u, V, H, C, D, tau)
+
+
+@kernel(inline=True, borrows=True)
 def log_mean(u: Unseen, k: int) -> float:
     """log S of a knot."""
     return u.log_S[k] if u.mass > 1.0 else np.log(u.S[k])
@@ -156,7 +168,7 @@ def several_seen(
     return Part(v, H_q - (V_q - v) / tau, C_q, D_q - m * m / r.sum() / tau)
 
 
-@kernel(inline=True, reorder=True)
+@kernel(inline=True, reorder=True, borrows=True)
 def chances_near(u: Unseen, place: int, keep: float, y: float) -> float:
     """ω_k · mean_i exp(b_k (V_i − top)/τ) · exp((1−b_k) y) for every knot, less the factor whose log is returned."""
     above, row = max(y, 0.0), index(place)
@@ -166,7 +178,7 @@ def chances_near(u: Unseen, place: int, keep: float, y: float) -> float:
     return above
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def chances_far(u: Unseen, place: int, keep: float, y: float) -> float:
     """The same by logarithms, where a factor may be beyond the range of floats."""
     best = -np.inf
@@ -181,7 +193,7 @@ def chances_far(u: Unseen, place: int, keep: float, y: float) -> float:
     return best
 
 
-@kernel(inline=True, reorder=True)
+@kernel(inline=True, reorder=True, borrows=True)
 def mix(u: Unseen, seen: Part, n: float, top: float, tau: float) -> Part:
     """φ from what was seen and, knot by knot, what was not: one log-sum-exp."""
     once = 1.0 / tau
@@ -211,7 +223,7 @@ def mix(u: Unseen, seen: Part, n: float, top: float, tau: float) -> Part:
     return Part(phi, H - (V - phi) * once, C, D + max(q * gg - g * g, 0.0) * once)
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrows=True)
 def all_unseen(u: Unseen, top: float, tau: float) -> Part:
     """φ of a row that was never seen: all weight is on the last knot."""
     phi = top + tau * log_mean(u, u.knots.size - 1)

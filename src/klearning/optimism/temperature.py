@@ -23,6 +23,9 @@ from klearning.models.sweeps import Model, greedy, hard_sweep, policy_sweep
 from klearning.optimism.bonuses import BonusNumbers, largest_numerator
 
 MOST_SWEEPS = 200
+ENOUGH_FOR_NEWTON = 3  # sweeps; a search that takes more is near a steep part of f
+BISECTIONS = 50
+WALL = 30.0  # times the slope on the other side: a quintic would creep along it
 LONGEST_STEP = 3.0  # in log τ
 ROUNDING = 2.3e-16
 COLDEST, HOTTEST = 1e-100, 1e100  # τ³ is a float
@@ -85,7 +88,7 @@ def at_limit(model: Model, tau: float, policy: Floats) -> Temperature:
     return Temperature(tau, bound, 0.0, 1, 0.0)
 
 
-@kernel
+@kernel(borrows=True)
 def at_temperature(model: Model, c: Floats, tau: float, policy: Floats, W: Soft) -> Temperature:
     """The sweep at a given τ, and its two limits."""
     if tau == 0.0 or np.isinf(tau):
@@ -95,29 +98,74 @@ def at_temperature(model: Model, c: Floats, tau: float, policy: Floats, W: Soft)
     return Temperature(tau, f, duality_gap(tau, H, C), 1, tau)
 
 
-@kernel
+class Point(NamedTuple):
+    """f at a temperature, and its first and second derivative in log τ."""
+
+    tau: float
+    f: float
+    slope: float
+    curvature: float
+
+
+@kernel(borrows=True)
 def at_optimum(model: Model, c: Floats, warm: float, tolerance: float, policy: Floats, W: Soft) -> Temperature:
     """Newton in log τ, kept inside a bracket, until the gap is below ``tolerance`` times f − J, and times f.
 
-    ``warm`` is where to begin, 0 for nowhere in particular.
+    ``warm`` is where to begin, 0 for nowhere in particular: then, if Newton is not soon there, `lowest_between`.
     """
     if c.shape[0] == 1:
         return at_limit(model, np.inf, policy)
     tau = warm if warm > 0.0 else first_guess(model, c)
-    low, high, sweeps = 0.0, np.inf, 0
+    low, high, sweeps = Point(0.0, 0.0, 0.0, 0.0), Point(np.inf, 0.0, 0.0, 0.0), 0
     while tau > 0.0:
         f, H, C, f2 = soft_sweep(model, c, tau, W)
         sweeps += 1
         if C == 0.0:  # nothing uncertain can be reached: f grows with τ
             break
         slope = tau * H - C / tau  # df / d log τ
-        low, high = (low, tau) if slope > 0.0 else (tau, high)
-        gap, better = duality_gap(tau, H, C), newton(tau, slope, slope + tau * tau * f2, low, high)
+        here = Point(tau, f, slope, slope + tau * tau * f2)
+        low, high = (low, here) if slope > 0.0 else (here, high)
+        gap, better = duality_gap(tau, H, C), newton(tau, slope, here.curvature, low.tau, high.tau)
         if gap <= allowed(tolerance, f, tau * H + C / tau) or sweeps == MOST_SWEEPS:
             boltzmann(model.layers, W, policy)
             return Temperature(tau, f, gap, sweeps, better)
-        tau = better
+        late = warm == 0.0 and sweeps >= ENOUGH_FOR_NEWTON
+        tau = lowest_between(low, high) if late and comparable(low, high) else better
     return at_limit(model, 0.0, policy)
+
+
+@kernel
+def comparable(low: Point, high: Point) -> bool:
+    """Whether both sides of the optimum are known, neither is a wall beside the other, and f tells them apart."""
+    if low.tau == 0.0 or high.tau == np.inf:
+        return False
+    gentle, steep = min(-low.slope, high.slope), max(-low.slope, high.slope)
+    change = np.log(high.tau / low.tau) * (gentle + steep)
+    return steep < WALL * gentle and change > np.sqrt(ROUNDING) * max(abs(low.f), abs(high.f))
+
+
+@kernel
+def lowest_between(low: Point, high: Point) -> float:
+    """Where the quintic in log τ that has f, slope and curvature of both points has a minimum between them.
+
+    Newton steps from one side of a steep part to the other, because neither knows of it; how much f differs between
+    the two tells where it is. With t from 0 at one point to 1 at the other, the slope of the quintic is
+    a + bt + p(t²,t³,t⁴), and what f, slope and curvature at 1 exceed a parabola by gives p.
+    """
+    h = np.log(high.tau / low.tau)
+    a, b = h * low.slope, h * h * low.curvature
+    f, slope, curvature = high.f - low.f - a - 0.5 * b, h * high.slope - a - b, h * h * high.curvature - b
+    p2 = 30.0 * f - 12.0 * slope + 1.5 * curvature
+    p3 = -60.0 * f + 28.0 * slope - 4.0 * curvature
+    p4 = 30.0 * f - 15.0 * slope + 2.5 * curvature
+    falls, rises = 0.0, 1.0
+    for _ in range(BISECTIONS):
+        t = 0.5 * (falls + rises)
+        if a + t * (b + t * (p2 + t * (p3 + t * p4))) < 0.0:
+            falls = t
+        else:
+            rises = t
+    return low.tau * np.exp(h * rises)
 
 
 @kernel

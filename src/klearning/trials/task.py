@@ -53,15 +53,21 @@ class Task(NamedTuple):
     row_stream: np.random.Generator  # for agents that sample transitions
 
 
-@kernel
+@kernel(borrows=True)
 def play(task: Task, policy: Floats, t: int) -> None:
     """Episode t = 0, 1, …: evaluate the policy, follow it once, write the trajectory into ``task.episode``."""
-    model, log = task.world.model, task.log
-    if t % task.evaluate_every == 0:
-        log.values[t] = policy_sweep(model, model.reward, policy, task.V, task.scratch)
-    else:
-        log.values[t] = log.values[t - 1]
+    evaluate(task, policy, t)
     follow(task, policy, t)
+
+
+@kernel(borrows=True)
+def evaluate(task: Task, policy: Floats, t: int) -> None:
+    """Log the policy's exact value, or the last one that is known."""
+    model, values = task.world.model, task.log.values
+    if t % task.evaluate_every == 0:
+        values[t] = policy_sweep(model, model.reward, policy, task.V, task.scratch)
+    else:
+        values[t] = values[t - 1]
 
 
 @kernel(borrows=True)
