@@ -120,7 +120,8 @@ class DeepKLearning(DeepAgent[Memory]):
         """(1 − ρ)W + ρ γ max W."""
         numpy = network.module_of(W)
         seen = left < 0.5
-        best = numpy.where(seen | ~seen.any(axis=-1, keepdims=True), W, -jnp.inf).max(axis=-1, keepdims=True)
+        none = ~numpy.logical_or.reduce(seen, axis=-1, keepdims=True)
+        best = numpy.maximum.reduce(numpy.where(seen | none, W, -jnp.inf), axis=-1, keepdims=True)
         return (1.0 - left) * W + left * self.discount * best
 
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
