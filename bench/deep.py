@@ -48,7 +48,7 @@ ENVIRONMENTS: dict[str, tuple[PureEnvironment, int]] = {  # with how many episod
     "DeepSea 30": (DeepSea(30), 500),
     "DeepSea 40": (DeepSea(40), 700),
     "DeepSea 50": (DeepSea(50), 1000),
-    "DeepSea 100": (DeepSea(100), 2500),
+    "DeepSea 100": (DeepSea(100), 1300),
     "DeepSea 20, stochastic": (DeepSea(20, True), 1000),
     "DeepSea 30, stochastic": (DeepSea(30, True), 1500),
     "MountainCar": (MountainCar(), 150),
