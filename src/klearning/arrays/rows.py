@@ -177,7 +177,7 @@ def lone_successors(rows: Rows, a: int, s: index, length: Any, below: index, now
     """In lanes, the successors of the rows (a, s) to (a, s+7), which have one each or none, and their weights.
 
     ``below`` is added to a successor's number; where there is none, it is ``nowhere`` and has no weight. Rows lie in a
-    row in the pool until they are full, and then nothing has to be gathered.
+    row in the pool until they are full, and then nothing has to be gathered. Empty rows begin within the pool, too.
     """
     some, first = length > 0, load(rows.start[a], s)
     if in_a_row(first):

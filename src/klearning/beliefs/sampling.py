@@ -159,7 +159,7 @@ def draw_shared(p: Posterior, rewards: np.random.Generator, transitions: np.rand
             reward[a, s], start[a, s] = sample_reward(p, a, s, rewards), used
             first, stick = rows.start[a, s], shares[a, s]
             entries = 0 if np.isinf(p.moves[a, s]) or stick == 1.0 else rows.length[a, s]
-            while used + entries > succ.size:
+            while used + entries >= succ.size:  # a row begins within the pool, even where it is empty
                 succ, weight = np.concatenate((succ, succ)), np.concatenate((weight, weight))
             if entries > 0:
                 D = rows.weight[first : first + entries]
