@@ -5,10 +5,10 @@
     python -m bench.deep --speed
     python -m bench.deep --diary "DeepSea 50" [--seed 2] [--set largest_bonus=1]
 
-Whole runs are one compiled program. On a GPU all settings and seeds of a study are one batch; on a CPU they run one
-after the other, and seeds are shared among processes (``--processes``). Studies come in order of importance, each is
-written as soon as it is over, and none begins once the seconds are spent. Held-out studies use agents as they are by
-default.
+Whole runs are one compiled program. On a GPU all settings and seeds of a study are one batch, and the next studies are
+compiled meanwhile; on a CPU they run one after the other, and seeds are shared among processes (``--processes``).
+Studies come in order of importance, each is written as soon as it is over, and none begins once the seconds are spent.
+Held-out studies use agents as they are by default.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -39,6 +39,7 @@ from klearning.deep.pure_worlds import Catch, DeepSea, PureEnvironment
 TUNING, HELD_OUT = range(10, 15), range(200, 210)
 DEPLOYMENTS = 20  # greedy episodes of what was learnt
 UNSOLVED = 10_000
+COMPILERS = 4  # studies that are compiled while another runs on a GPU
 
 Row = dict[str, Any]
 Grid = dict[str, tuple[float, ...]]
@@ -138,6 +139,8 @@ def studies() -> dict[str, list[Study]]:
         "ensemble": out("EnsembleKLearning", (*SEAS, *CONTROL)),
         "search_normalised": search("DeepKLearning", (*CONTROL, *SEAS, "DeepSea 50"), NORMALISED, True),
         "search_normalised_dqn": search("DQN", CONTROL, normalised=True),
+        "search_normalised_bootstrapped": search("BootstrappedDQN", (*SEAS, *CONTROL), normalised=True),
+        "search_normalised_ensemble": search("EnsembleKLearning", (*SEAS, *CONTROL), normalised=True),
         "search_bounded": search("DeepKLearning", ("DeepSea 50", *SEAS, *CONTROL), BOUNDED),
         "search_finer": search("DeepKLearning", ("DeepSea 50", *SEAS, *CONTROL), FINER),
         "search_k": search("DeepKLearning", (*SEAS, *CONTROL)),
@@ -176,7 +179,12 @@ def deployed(agent: DeepAgent[Any], env: PureEnvironment, memory: Any, seed: Arr
 
 
 def measure(study: Study) -> list[Row]:
-    """One row per setting; all of them and all seeds at once."""
+    """One row per setting."""
+    return compiled(study)()
+
+
+def compiled(study: Study) -> Callable[[], list[Row]]:
+    """Runs all settings and all seeds at once: a row per setting."""
     env, agent, whole = study.env, study.made(), learnt_by_steps if study.environment in BY_STEPS else learnt
     settings = study.settings
     columns = {name: jnp.array([setting[name] for setting in settings]) for name in study.grid}
@@ -196,14 +204,19 @@ def measure(study: Study) -> list[Row]:
     else:
         program = jax.jit(jax.vmap(of_seeds, (0, None)))
     begin = time.perf_counter()
-    compiled = program.lower(columns, seeds).compile()
-    ready = time.perf_counter()
-    outcome = jax.tree.map(np.asarray, jax.block_until_ready(compiled(columns, seeds)))
-    seconds = {"compiling": ready - begin, "running": time.perf_counter() - ready}
-    return [
-        about(study, setting, seconds) | row(study, *jax.tree.map(lambda part, i=i: part[i], outcome))
-        for i, setting in enumerate(settings)
-    ]
+    ready = program.lower(columns, seeds).compile()
+    compiling = time.perf_counter() - begin
+
+    def rows() -> list[Row]:
+        begin = time.perf_counter()
+        outcome = jax.tree.map(np.asarray, jax.block_until_ready(ready(columns, seeds)))
+        seconds = {"compiling": compiling, "running": time.perf_counter() - begin}
+        return [
+            about(study, setting, seconds) | row(study, *jax.tree.map(lambda part, i=i: part[i], outcome))
+            for i, setting in enumerate(settings)
+        ]
+
+    return rows
 
 
 def about(study: Study, setting: dict[str, float], seconds: dict[str, float]) -> Row:
@@ -295,9 +308,10 @@ def on_one_core() -> None:
 
 def outcomes(chosen: list[Study], processes: int | None, spent: Callable[[], bool]) -> Iterator[list[Row]]:
     if processes is None:
-        for study in chosen:
-            if not spent():
-                yield measure(study)
+        alone = jax.default_backend() == "cpu"  # where compiling would take time from what runs
+        with ThreadPoolExecutor(COMPILERS) as ahead:
+            ready = (compiled(s) for s in chosen) if alone else ahead.map(compiled, chosen)
+            yield from (study() for study in ready if not spent())
         return
     on_one_core()  # before the processes begin, which import JAX
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
