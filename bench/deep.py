@@ -148,6 +148,7 @@ def studies() -> dict[str, list[Study]]:
         "search_bootstrapped": search("BootstrappedDQN", (*SEAS, "MountainCar")),
         "search_ensemble": search("EnsembleKLearning", (*SEAS, "MountainCar")),
         "deep": out("DeepKLearning", ("DeepSea 100",)),
+        "seas": [study for name in SEAS for agent in ("DeepKLearning", "BootstrappedDQN") for study in out(agent, (name,))],
     }
 
 
