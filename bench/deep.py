@@ -148,7 +148,9 @@ def studies() -> dict[str, list[Study]]:
         "search_bootstrapped": search("BootstrappedDQN", (*SEAS, "MountainCar")),
         "search_ensemble": search("EnsembleKLearning", (*SEAS, "MountainCar")),
         "deep": out("DeepKLearning", ("DeepSea 100",)),
-        "seas": [study for name in SEAS for agent in ("DeepKLearning", "BootstrappedDQN") for study in out(agent, (name,))],
+        "seas": [
+            study for name in SEAS for agent in ("DeepKLearning", "BootstrappedDQN") for study in out(agent, (name,))
+        ],
     }
 
 
@@ -188,6 +190,8 @@ def compiled(study: Study) -> Callable[[], list[Row]]:
     """Runs all settings and all seeds at once: a row per setting."""
     env, agent, whole = study.env, study.made(), learnt_by_steps if study.environment in BY_STEPS else learnt
     settings = study.settings
+    # one after the other: on a CPU they are slower side by side; by steps, short episodes would wait for long ones
+    alone = jax.default_backend() == "cpu" or study.environment in BY_STEPS
     columns = {name: jnp.array([setting[name] for setting in settings]) for name in study.grid}
 
     def one(setting: dict[str, Array], seed: Array) -> Any:
@@ -195,12 +199,12 @@ def compiled(study: Study) -> Callable[[], list[Row]]:
 
     def of_seeds(setting: dict[str, Array], seeds: Array) -> Any:
         each = partial(one, setting)
-        return jax.lax.map(each, seeds) if jax.default_backend() == "cpu" else jax.vmap(each)(seeds)
+        return jax.lax.map(each, seeds) if alone else jax.vmap(each)(seeds)
 
     seeds = jnp.array(study.seeds)
     if not study.grid:
         program = jax.jit(lambda _, seeds: jax.tree.map(lambda x: x[None], of_seeds({}, seeds)))
-    elif jax.default_backend() == "cpu":  # one after the other: side by side they are slower there
+    elif alone:
         program = jax.jit(lambda columns, seeds: jax.lax.map(lambda setting: of_seeds(setting, seeds), columns))
     else:
         program = jax.jit(jax.vmap(of_seeds, (0, None)))

@@ -41,10 +41,8 @@ class Memory(NamedTuple):
 class BootstrappedDQN(DeepAgent[Memory]):
     """An ensemble with random priors; one member acts through an episode."""
 
-    normalised: bool = False  # without it learning rate and β were fitted to DeepSea: docs/evidence/deep.md
-    learning_rate: float = 5e-4
     members: int = 20
-    prior_scale: float = 3.0  # β
+    prior_scale: float = 1.0  # β, fitted, and the learning rate: docs/evidence/deep.md
     temperature: float = 0.3  # at first, where it is learnt
     temperature_rate: float = 0.1
 
@@ -91,7 +89,8 @@ class BootstrappedDQN(DeepAgent[Memory]):
 class EnsembleKLearning(BootstrappedDQN):
     """The same ensemble, acting by what its members do not agree on."""
 
-    learning_rate: float = 2e-3  # fitted as well
+    prior_scale: float = 3.0  # fitted as well
+    temperature_rate: float = 0.3
 
     diagnostics: ClassVar[tuple[str, ...]] = ("temperature", "entropy", "c", "loss")
 
