@@ -152,7 +152,7 @@ def test_one_member_acts_through_an_episode_and_all_do_in_their_turn():
         started = agent.start(m, jax.random.key(episode))
         k = int(started.member)
         chosen.add(k)
-        Q = forward(member(m.params, k), x) + 3.0 * forward(member(m.prior, k), x)
+        Q = forward(member(m.params, k), x) + agent.prior_scale * forward(member(m.prior, k), x)
         pi, _ = chances(agent, started, x, jnp.ones(ACTIONS))
         assert pi.tolist() == pytest.approx(np.eye(ACTIONS)[Q.argmax()].tolist(), abs=1e-6)
     assert chosen == {0, 1, 2}
@@ -170,7 +170,9 @@ def test_a_masked_member_takes_the_best_of_what_is_allowed():
 def test_the_ensemble_acts_by_mean_and_spread():
     agent = EnsembleKLearning(members=4, temperature=0.5, **SMALL)
     m, x = begun(agent), jnp.ones(FEATURES)
-    Q = np.stack([forward(member(m.params, k), x) + 3.0 * forward(member(m.prior, k), x) for k in range(4)])
+    Q = np.stack(
+        [forward(member(m.params, k), x) + agent.prior_scale * forward(member(m.prior, k), x) for k in range(4)]
+    )
     c = 0.5 * Q.var(axis=0)
     scores = (Q.mean(axis=0) + c / 0.5) / 0.5
     pi = np.exp(scores - scores.max())

@@ -128,11 +128,12 @@ class DeepAgent(Generic[Memory]):
         numpy = network.module_of(x)
         scores, c = self.policy(memory, x)
         scores = numpy.where(allowed > 0, scores, -jnp.inf)
-        scores = scores - scores.max()
+        scores = scores - numpy.maximum.reduce(scores)
         odds = numpy.exp(scores)
-        total = odds.sum()
+        total = numpy.add.reduce(odds)
         pi = odds / total
-        return pi, numpy.log(total) - (pi * numpy.where(pi > 0.0, scores, 0.0)).sum(), (pi * c).sum()
+        entropy = numpy.log(total) - numpy.add.reduce(pi * numpy.where(pi > 0.0, scores, 0.0))
+        return pi, entropy, numpy.add.reduce(pi * c)
 
     def act(self, memory: Memory, x: Array, allowed: Array, key: Array) -> tuple[Array, Array]:
         """An action of the policy, and its numbers."""

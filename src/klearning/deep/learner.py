@@ -158,14 +158,14 @@ class DeepLearner:
             with uninterrupted:
                 self._begin(self.episode + self._aside)
                 self._x, self.sums = [x], np.zeros(NUMBERS)
-        elif not np.array_equal(x, self._x[self.step]):
+        elif np.logical_or.reduce(x != self._x[self.step], axis=None):
             raise ValueError(f"observation={observation!r} is not the one that observe() was given last: pass that one")
         with uninterrupted:
             pi, *numbers = self._chances(self._acting, x, allowed)
             a = draw(pi, self._uniforms.random())
             self._masks.append(allowed)
             self._chosen.append(a)
-            self.sums = self.sums + np.array(numbers, np.float64)
+            self.sums = self.sums + numbers
             self._waiting = True
         return self.actions.point(a)
 
@@ -330,5 +330,6 @@ class DeepLearner:
 def draw(chances: Floats, u: float) -> int:
     """The action that a uniform falls on; never one of no chance."""
     up_to = chances.cumsum(dtype=np.float64)
-    last = np.searchsorted(up_to, up_to[-1])  # rounding may take u to the very end
-    return int(min(np.searchsorted(up_to, u * up_to[-1], side="right"), last))
+    total = up_to[-1]
+    a = up_to.searchsorted(u * total, side="right")
+    return int(a if a < up_to.size else up_to.searchsorted(total))  # rounding may take u to the very end
