@@ -33,6 +33,9 @@ ROUND = 6755399441055744.0  # 1.5·2⁵²: adding it rounds to an integer, held 
 MANTISSA, ONE = 0x000FFFFFFFFFFFFF, 0x3FF0000000000000  # of the bits of a float
 
 
+WHOLE = 0x4330000000000000  # the bits of 2⁵², whose last bits are whole numbers
+
+
 SMALLEST = -708.0  # below it exp is subnormal
 
 
@@ -94,3 +97,13 @@ def log_unit(x: float) -> float:
     bits = _bits(x)
     k = (bits >> 52) - 1023
     return log1p_unit(from_bits((bits & MANTISSA) | ONE) - 1.0) + k * LN2
+
+
+@kernel
+def log_near_one(x: float, beyond: float) -> float:
+    """log(x) for any x > 0 that is no subnormal, given x − 1 as well: next to 1 it is as good as that is."""
+    near = abs(beyond - 0.06) < 0.35  # where log1p_unit need not halve
+    bits = _bits(x)
+    k = from_bits((bits >> 52) | WHOLE) - 4503599627371519.0  # 2⁵² + 1023
+    r = choose(near, beyond, from_bits((bits & MANTISSA) | ONE) - 1.0)
+    return log1p_unit(r) + choose(near, 0.0, k) * LN2

@@ -137,6 +137,26 @@ def in_all(typing: Any, which: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def truncated(typing: Any, x: Any) -> Any:
+    """Eight numbers without what follows the point, as integers."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.fptosi(args[0], INTS.vector)
+
+    return INTS(x), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def as_floats(typing: Any, x: Any) -> Any:
+    """Eight integers as numbers."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.sitofp(args[0], FLOATS.vector)
+
+    return FLOATS(x), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def in_a_row(typing: Any, x: Any) -> Any:
     """Whether each of eight integers is one more than that before it."""
 
@@ -212,11 +232,15 @@ def absolute(builder: Any, x: Any) -> Any:
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.v{LANES}f64"), [x])
 
 
-define(operator.add, lambda builder, x, y: builder.fadd(x, y) if is_float(x) else builder.add(x, y))
+for plus in (operator.add, operator.iadd):
+    define(plus, lambda builder, x, y: builder.fadd(x, y) if is_float(x) else builder.add(x, y))
 define(operator.sub, lambda builder, x, y: builder.fsub(x, y))
 define(operator.mul, lambda builder, x, y: builder.fmul(x, y) if is_float(x) else builder.mul(x, y))
 define(operator.truediv, lambda builder, x, y: builder.fdiv(x, y))
 define(operator.lshift, lambda builder, x, y: builder.shl(x, y))
+define(operator.rshift, lambda builder, x, y: builder.ashr(x, y))
+define(operator.and_, lambda builder, x, y: builder.and_(x, y))
+define(operator.or_, lambda builder, x, y: builder.or_(x, y))
 define(operator.lt, lambda builder, x, y: compared(builder, "<", x, y), BOOLS)
 define(operator.gt, lambda builder, x, y: compared(builder, ">", x, y), BOOLS)
 define_single(operator.neg, lambda builder, x: builder.fneg(x))

@@ -13,16 +13,18 @@ A stated span lets values of the unseen part be no further than that above the l
 is in priced_sweep.py, the proofs in docs/evidence/better_bonus.md.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from klearning.arrays.compiled import index, kernel
-from klearning.arrays.elementary import exp_negative
+from klearning.arrays.elementary import exp_negative, log_near_one
+from klearning.arrays.lanes import LANES, as_floats, choose, gather, in_all, load, store, truncated
+from klearning.arrays.rows import EIGHT, are_lone, first_of_eight, lone_successors
 from klearning.arrays.types import Floats, Ints
 from klearning.models.soft import Soft
 from klearning.models.sweeps import Model
-from klearning.optimism.unseen_mass import Unseen, place_of
+from klearning.optimism.unseen_mass import DENSE, Unseen, place_of
 
 FAR = 600.0  # for a mass of at most 1, what falls out of the range of floats below this is of no weight
 
@@ -68,34 +70,42 @@ def clip(V: Floats, H: Floats, C: Floats, D: Floats, span: float) -> None:
             V[i], H[i], C[i], D[i] = V[least] + span, H[least], C[least], D[least]
 
 
-@kernel(inline=True, reorder=True, borrows=True)
+@kernel(inline=True, borrows=True)
 def tilt(u: Unseen, k: int, V: Floats, H: Floats, C: Floats, D: Floats, top: float, tau: float) -> None:
-    """The means of a layer under weights exp(b_k V_i/τ), and mean_i of these weights."""
-    once, b = 1.0 / tau, u.knots[k] / tau
-    total = m_V = m_H = m_C = m_D = m_gg = 0.0
+    """For eight knots the means of a layer under weights exp(b_k (V_i − top)/τ), and mean_i of these weights."""
+    once, at, b = 1.0 / tau, index(k), load(u.knots, index(k))
+    total = m_x = m_H = m_C = m_D = m_gg = 0.0 * b
     for i in range(index(V.size)):
-        e = exp_negative(b * (V[i] - top))
+        x = (V[i] - top) * once
         g = H[i] - C[i] * once * once - V[i] * once
+        e = exp_negative(b * x)
         total += e
-        m_V += e * V[i]
+        m_x += e * x
         m_H += e * H[i]
         m_C += e * C[i]
         m_D += e * D[i]
-        m_gg += e * g * g
+        m_gg += e * (g * g)
     q = 1.0 / total
-    u.S[k], u.V[k], u.H[k], u.C[k], u.D[k] = total / V.size, q * m_V, q * m_H, q * m_C, q * m_D
-    u.g[k] = u.H[k] - u.C[k] * once * once - u.V[k] * once
-    u.variance[k] = max(q * m_gg - u.g[k] ** 2, 0.0)
+    x, m_H, m_C = q * m_x, q * m_H, q * m_C
+    g = m_H - m_C * once * once - (x + top * once)
+    variance = q * m_gg - g * g
+    store(u.S, at, total * (1.0 / V.size))
+    store(u.x, at, x)
+    store(u.H, at, m_H)
+    store(u.C, at, m_C)
+    store(u.D, at, q * m_D)
+    store(u.g, at, g)
+    store(u.variance, at, choose(variance > 0.0, variance, 0.0))
 
 
 @kernel
 def tilt_heavily(u: Unseen, k: int, V: Floats, H: Floats, C: Floats, D: Floats, top: float, tau: float) -> None:
-    """The same for a prior mass above 1, whose draws are closer to even than to one state: by `kl_bound`."""
+    """The same of one knot for a prior mass above 1, whose draws are closer to even than to one state: `kl_bound`."""
     q, r, b = np.empty(V.size), np.empty(V.size), u.knots[k]
     u.log_S[k] = kl_bound(b * (V - top), np.full(V.size, u.mass / V.size), tau, q, r) / tau
     g = H - C / tau**2 - V / tau
     u.variance[k] = (r * (g - (r * g).sum() / r.sum()) ** 2).sum()
-    u.V[k], u.H[k], u.C[k], u.D[k] = (q * V).sum(), (q * H).sum(), (q * C).sum(), (q * D).sum()
+    u.x[k], u.H[k], u.C[k], u.D[k] = (q * (V - top)).sum() / tau, (q * H).sum(), (q * C).sum(), (q * D).sum()
     u.g[k] = (q * g).sum()
 
 
@@ -115,10 +125,11 @@ def tilt_knots(u: Unseen, V: Floats, H: Floats, C: Floats, D: Floats, tau: float
     top = V[0]
     for i in range(V.size):
         top = max(top, V[i])
-    for k in range(u.knots.size):
-        if u.mass > 1.0:
+    if u.mass > 1.0:
+        for k in range(u.knots.size):
             tilt_heavily(u, k, V, H, C, D, top, tau)
-        elif u.mass > 0.0:
+    elif u.mass > 0.0:
+        for k in range(0, u.knots.size, LANES):
             tilt(u, k, V, H, C, D, top, tau)
     return top
 
@@ -168,63 +179,135 @@ def several_seen(
     return Part(v, H_q - (V_q - v) / tau, C_q, D_q - m * m / r.sum() / tau)
 
 
-@kernel(inline=True, reorder=True, borrows=True)
-def chances_near(u: Unseen, place: int, keep: float, y: float) -> float:
-    """ω_k · mean_i exp(b_k (V_i − top)/τ) · exp((1−b_k) y) for every knot, less the factor whose log is returned."""
-    above, row = max(y, 0.0), index(place)
-    for k in range(index(u.knots.size)):
-        u.chance[k] = keep * u.weights[row, k] * u.S[k] * exp_negative((1.0 - u.knots[k]) * y - above)
-    u.chance[0] += (1.0 - keep) * exp_negative(y - above)
-    return above
+@kernel(inline=True, borrows=True)
+def place_in_table(u: Unseen, i: int, n: float) -> None:
+    """Where a row that was seen n times has its weights.
+
+    Beta(α0, n) is dominated by a coin of chance ``keep`` times the Beta of the table's row; tails is all seen.
+    """
+    place = place_of(u.counts, n)
+    u.seen.place[i], u.seen.keep[i] = place, (u.mass + u.counts[place]) / (u.mass + n)
 
 
 @kernel(inline=True, borrows=True)
-def chances_far(u: Unseen, place: int, keep: float, y: float) -> float:
-    """The same by logarithms, where a factor may be beyond the range of floats."""
+def place_eight(u: Unseen, i: index, n: Any) -> None:
+    """The same of eight rows."""
+    if in_all(n < DENSE + 1.0):
+        place = truncated(n)
+        store(u.seen.place, i, place)
+        store(u.seen.keep, i, (u.mass + as_floats(place)) / (u.mass + n))
+    else:
+        store(u.seen.keep, i, n)
+        for j in range(LANES):
+            place_in_table(u, i + j, u.seen.keep[i + j])
+
+
+@kernel(inline=True, borrows=True)
+def see(model: Model, tau: float, l: int, a: int, top: float, W: Soft, u: Unseen) -> None:
+    """What was seen of the rows of a layer, and how often; a row that was not has all its weight on the last knot."""
+    rows, seen, row = model.rows, u.seen, index(model.table[l])
+    width, below = index(model.layers[l + 1] - model.layers[l]), index(W.at[l + 1] - model.table[l + 1])
+    if are_lone(rows.length[a], row, width):
+        nowhere = index(W.at[l + 1])
+        for j in range(index(0), width, EIGHT):
+            i = first_of_eight(j, width)
+            length = load(rows.length[a], row + i)
+            y, _ = lone_successors(rows, a, row + i, length, below, nowhere)
+            some = length > 0
+            store(seen.V, i, choose(some, gather(W.V, y), top))
+            store(seen.H, i, choose(some, gather(W.H, y), 0.0))
+            store(seen.C, i, choose(some, gather(W.C, y), 0.0))
+            store(seen.D, i, choose(some, gather(W.D, y), 0.0))
+            if u.mass > 0.0:
+                place_eight(u, i, choose(some, load(u.moves[a], row + i), 0.0))
+    else:
+        for i in range(width):
+            first, length, n, part = rows.start[a, row + i], rows.length[a, row + i], 0.0, Part(top, 0.0, 0.0, 0.0)
+            if length > 0:
+                y, n = index(rows.succ[first]) + below, u.moves[a, row + i]
+                part = Part(W.V[y], W.H[y], W.C[y], W.D[y])
+                if length > 1:
+                    part = several_seen(rows.succ, rows.weight, first, length, below, W.V, W.H, W.C, W.D, tau)
+            seen.V[i], seen.H[i], seen.C[i], seen.D[i] = part
+            if u.mass > 0.0:
+                place_in_table(u, i, n)
+    for i in range(width, (width + EIGHT - index(1)) // EIGHT * EIGHT):
+        seen.V[i] = top  # near, as `mix` asks of all eight
+
+
+@kernel(inline=True, borrows=True)
+def chances_near(u: Unseen, place: Any, keep: Any, y: Any) -> Any:
+    """Of eight rows ω_k · mean_i exp(b_k (V_i − v)/τ) for every knot, with y = (v − top)/τ; returns their sum less 1.
+
+    Knots are squares, b_k = k²/m², so that exp(−b_k y) takes two products: by r^(2k+1), with r = exp(−y/m²).
+    """
+    last = index(u.knots.size - 1)
+    small = exp_negative(-abs(y) * (1.0 / (last * last)))
+    r = choose(y < 0.0, 1.0 / small, small)
+    power, ratio, r_r, beyond = 1.0 + 0.0 * r, r, r * r, 0.0 * r
+    store(u.chance, index(0), keep * gather(u.weights, place) + (1.0 - keep))
+    for k in range(index(1), last + index(1)):
+        power, ratio = power * ratio, ratio * r_r
+        omega = keep * gather(u.weights, place + k)
+        e = omega * (u.S[k] * power)
+        beyond += e - omega
+        store(u.chance, k * EIGHT, e)
+    return beyond
+
+
+@kernel(inline=True, borrows=True)
+def chances_far(u: Unseen, j: int, place: int, keep: float, y: float) -> None:
+    """The same for one row, column j, by logarithms and less a factor: where one may be beyond the range of floats."""
     best = -np.inf
     for k in range(u.knots.size):
         log_omega = np.log(keep) + u.log_weights[place, k]
         if k == 0:
             log_omega = np.logaddexp(log_omega, np.log(1.0 - keep))
-        u.chance[k] = log_omega + log_mean(u, k) + (1.0 - u.knots[k]) * y
-        best = max(best, u.chance[k])
+        u.chance[k, j] = log_omega + log_mean(u, k) + (1.0 - u.knots[k]) * y
+        best = max(best, u.chance[k, j])
     for k in range(u.knots.size):
-        u.chance[k] = np.exp(u.chance[k] - best)
-    return best
-
-
-@kernel(inline=True, reorder=True, borrows=True)
-def mix(u: Unseen, seen: Part, n: float, top: float, tau: float) -> Part:
-    """φ from what was seen and, knot by knot, what was not: one log-sum-exp."""
-    once = 1.0 / tau
-    y, g_seen = (seen.V - top) * once, seen.H - seen.C * once * once - seen.V * once
-    place = place_of(u.counts, n)
-    # Beta(α0, n) is dominated by a coin of chance `keep` times the Beta of the table's row; tails is all seen
-    keep = (u.mass + u.counts[place]) / (u.mass + n)
-    near = u.mass <= 1.0 and abs(y) <= FAR
-    shift = chances_near(u, place, keep, y) if near else chances_far(u, place, keep, y)
-    total = own = V = H = C = D = gg = 0.0
-    for k in range(index(u.knots.size)):
-        e, b = u.chance[k], u.knots[k]
-        here = (1.0 - b) * g_seen + b * u.g[k]
-        total += e
-        own += e * (1.0 - b)
-        gg += e * (here * here + b * b * u.variance[k])
-        b *= e
-        V += b * u.V[k]
-        H += b * u.H[k]
-        C += b * u.C[k]
-        D += b * u.D[k]
-    q = 1.0 / total
-    own *= q
-    V, H, C, D = own * seen.V + q * V, own * seen.H + q * H, own * seen.C + q * C, own * seen.D + q * D
-    phi = top + tau * (shift + np.log(total))
-    g = H - C * once * once - V * once
-    return Part(phi, H - (V - phi) * once, C, D + max(q * gg - g * g, 0.0) * once)
+        u.chance[k, j] = np.exp(u.chance[k, j] - best)
+    u.shift[j] = best
 
 
 @kernel(inline=True, borrows=True)
-def all_unseen(u: Unseen, top: float, tau: float) -> Part:
-    """φ of a row that was never seen: all weight is on the last knot."""
-    phi = top + tau * log_mean(u, u.knots.size - 1)
-    return Part(phi, u.H[-1] - (u.V[-1] - phi) / tau, u.C[-1], u.D[-1] + u.variance[-1] / tau)
+def mix(u: Unseen, i: int, top: float, tau: float) -> None:
+    """φ of eight rows from what was seen of them and, knot by knot, what was not: one log-sum-exp, in their place.
+
+    All in units of τ, and above ``base``: v of each row itself, so that next to nothing unseen costs next to nothing,
+    also in the last digits; or the layer's largest value, where v may be too far below it.
+    """
+    seen, once = u.seen, 1.0 / tau
+    V, H, C, D = load(seen.V, i), load(seen.H, i), load(seen.C, i), load(seen.D, i)
+    y = (V - top) * once
+    g_seen = H - C * once * once - V * once
+    total = own = x = m_H = m_C = m_D = m_gg = 0.0 * y
+    if u.mass <= 1.0 and in_all(abs(y) < FAR):
+        beyond = chances_near(u, load(seen.place, i) * u.knots.size, load(seen.keep, i), y)
+        base, shift = y, 0.0 * y
+    else:
+        for j in range(LANES):
+            chances_far(u, j, seen.place[i + j], seen.keep[i + j], (seen.V[i + j] - top) * once)
+        base, shift, beyond = 0.0 * y, load(u.shift, index(0)), 1.0 + 0.0 * y
+    for k in range(index(u.knots.size)):
+        e, b = load(u.chance, k * EIGHT), u.knots[k]
+        here = (1.0 - b) * g_seen + b * u.g[k]
+        total += e
+        own += e * (1.0 - b)
+        m_gg += e * (here * here + b * b * u.variance[k])
+        e = b * e
+        x += e * (u.x[k] - base)
+        m_H += e * u.H[k]
+        m_C += e * u.C[k]
+        m_D += e * u.D[k]
+    q = 1.0 / total
+    own = q * own
+    x = own * (y - base) + q * x
+    m_H, m_C, m_D = own * H + q * m_H, own * C + q * m_C, own * D + q * m_D
+    phi = shift + log_near_one(total, beyond)
+    g = m_H - m_C * once * once - ((base + x) + top * once)
+    spread = q * m_gg - g * g
+    store(seen.V, i, top + tau * (base + phi))
+    store(seen.H, i, m_H - (x - phi))
+    store(seen.C, i, m_C)
+    store(seen.D, i, m_D + choose(spread > 0.0, spread, 0.0) * once)

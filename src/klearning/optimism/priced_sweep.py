@@ -11,13 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import kernel
+from klearning.arrays.lanes import LANES
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Posterior
 from klearning.models.soft import Soft, boltzmann, fold, soft_arrays, without_padding
 from klearning.models.sweeps import FORBIDDEN, Model, at_start, first_column, hard_sweep
-from klearning.optimism.price import Part, all_unseen, mix, several_seen, tilt_layer
+from klearning.optimism.price import mix, see, tilt_layer
 from klearning.optimism.temperature import (
     MOST_SWEEPS,
     Temperature,
@@ -57,29 +58,22 @@ def priced_backup(
 
     The certainty equivalent of γ·P·V at τ is γ times that of P·V at τ/γ, and so at most γφ.
     """
-    rows, low, gamma = model.rows, model.layers[l], u.discount
-    bonus = first_column(model, c, l)
-    last, below = l + 2 == model.layers.size, W.at[l + 1] - model.table[l + 1]
+    seen, gamma, width = u.seen, u.discount, model.layers[l + 1] - model.layers[l]
+    row, bonus = model.table[l], first_column(model, c, l)
     once, thrice = 1.0 / tau, 2.0 / (tau * tau * tau)
-    unvisited = Part(0.0, 0.0, 0.0, 0.0) if last or u.mass == 0.0 else all_unseen(u, top, tau)
-    for i in range(model.layers[l + 1] - low):
-        row, phi = model.table[l] + i, Part(0.0, 0.0, 0.0, 0.0)
-        if not last:
-            first, length = rows.start[a, row], rows.length[a, row]
-            if length == 1:
-                y = rows.succ[first] + below
-                phi = Part(W.V[y], W.H[y], W.C[y], W.D[y])
-            elif length > 1:
-                phi = several_seen(rows.succ, rows.weight, first, length, below, W.V, W.H, W.C, W.D, tau)
-            if length == 0:
-                phi = unvisited
-            elif u.mass > 0.0:  # else the prior's mass is in the rows, on a support
-                phi = mix(u, phi, u.moves[a, row], top, tau)
+    if l + 2 == model.layers.size:
+        seen.V[:width] = seen.H[:width] = seen.C[:width] = seen.D[:width] = 0.0
+    else:
+        see(model, tau, l, a, top, W, u)
+        if u.mass > 0.0:  # else the prior's mass is in the rows, on a support
+            for i in range(0, width, LANES):
+                mix(u, i, top, tau)
+    for i in range(width):
         c_s = c[a, bonus + i]
-        K[at + i] = model.reward[a, row] + c_s * once + gamma * phi.V
-        H[at + i] = gamma * phi.H
-        C[at + i] = c_s + gamma * phi.C
-        D[at + i] = c_s * thrice + gamma * phi.D
+        K[at + i] = model.reward[a, row + i] + c_s * once + gamma * seen.V[i]
+        H[at + i] = gamma * seen.H[i]
+        C[at + i] = c_s + gamma * seen.C[i]
+        D[at + i] = c_s * thrice + gamma * seen.D[i]
 
 
 @kernel(borrows=True)

@@ -13,10 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import kernel
+from klearning.arrays.lanes import LANES
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.distributions import Rule, gauss_beta, log_sum_exp
 
-KNOTS = np.linspace(0.0, 1.0, 16) ** 2  # denser towards 0, where B is after many visits; two or four lanes of them
+KNOTS = (
+    np.linspace(0.0, 1.0, 16) ** 2
+)  # denser towards 0, where B is after many visits; two lanes of them, and squares: see `chances_near`
 DENSE = 32  # every count up to here has a row of its own in the table
 RATIO = 1.1  # beyond, rows are this far apart
 MOST = 1e6
@@ -24,6 +27,17 @@ REACH = 60.0  # e-folds of (1 − b)^n after which the rest of a cell is nothing
 HEAVY = 12.0  # a mass above which 64 nodes in a whole cell are too few
 PANELS = 8
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(64)
+
+
+class Seen(NamedTuple):
+    """Of the states of a layer and an action, padded to whole lanes: what was seen of their rows, and then φ."""
+
+    V: Floats
+    H: Floats
+    C: Floats
+    D: Floats
+    place: Ints  # where the table has the weights of a row
+    keep: Floats  # the chance of the coin that makes up for the count of the table, which may be less than the row's
 
 
 class Unseen(NamedTuple):
@@ -36,15 +50,17 @@ class Unseen(NamedTuple):
     log_weights: Floats
     moves: Floats  # (A, rows) transitions seen: the posterior's own array
     span: Floats  # by layer, how far apart values of the next one may be; inf where nothing is stated
-    chance: Floats  # per knot, of a row: ω_k and all that tilts it, up to a factor
+    chance: Floats  # (knots, eight rows): ω_k and all that tilts it, up to a factor
+    shift: Floats  # (eight rows): the log of that factor
     S: Floats  # of the next layer, for a mass of at most 1: mean_i exp(b_k (V_i − top)/τ)
     log_S: Floats  # for a larger mass, with which S may be below the range of floats
-    V: Floats  # and its means under these weights: of V, H, C, D and the slope g = V′ − V/τ
+    x: Floats  # and its means under these weights: of (V − top)/τ, H, C, D and the slope g = V′ − V/τ
     H: Floats
     C: Floats
     D: Floats
     g: Floats
     variance: Floats  # of g
+    seen: Seen
     discount: float  # γ
 
 
@@ -52,8 +68,15 @@ def unseen_arrays(mass: float, moves: Floats, span: Floats, discount: float) -> 
     """For rows that were seen ``moves`` times."""
     none = np.zeros((1, KNOTS.size))
     counts, weights, logs = table(mass) if mass > 0.0 else (np.zeros(1, np.int64), none, none)
-    chance, S, log_S, V, H, C, D, g, variance = np.zeros((9, KNOTS.size))
-    return Unseen(mass, KNOTS, counts, weights, logs, moves, span, chance, S, log_S, V, H, C, D, g, variance, discount)
+    S, log_S, x, H, C, D, g, variance = np.zeros((8, KNOTS.size))
+    width = -(-moves.shape[1] // LANES) * LANES
+    row_V, row_H, row_C, row_D, keep = np.zeros((5, width))
+    seen = Seen(row_V, row_H, row_C, row_D, np.zeros(width, np.int64), keep)
+    chance, shift = np.zeros((KNOTS.size, LANES)), np.zeros(LANES)
+    return Unseen(
+        mass, KNOTS, counts, weights, logs, moves, span, chance, shift, S, log_S, x, H, C, D, g, variance, seen,
+        discount,
+    )  # fmt: skip
 
 
 @cache
