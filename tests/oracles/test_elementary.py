@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from klearning.arrays.elementary import exp_negative, log1p_unit, log_unit
+from klearning.arrays.elementary import exp_negative, log1p_unit, log_near_one, log_unit
 
 ULPS = 3
 
@@ -65,3 +65,14 @@ def test_log_unit_on_its_range():
     for x in np.concatenate(grid):
         assert abs(log_unit(x) - math.log(x)) <= 3e-16 * max(1.0, -math.log(x)), x
     assert log_unit(1.0) == 0.0
+
+
+def test_log_near_one():
+    """Relatively, next to 1 too, where what is beyond 1 is given."""
+    beyond = np.concatenate([s * np.logspace(-300, -0.001, 4000) for s in (-1.0, 1.0)])
+    edges = around([-0.29, 0.41, -0.5, 1.0, 3.0])
+    for s in (*beyond, *edges):
+        assert log_near_one(1.0 + s, s) == pytest.approx(math.log1p(s), rel=1e-15), s
+    for x in np.logspace(-300, 300, 4001):
+        assert log_near_one(x, x - 1.0) == pytest.approx(math.log(x), rel=1e-15, abs=1e-16), x
+    assert log_near_one(1.0, 0.0) == 0.0

@@ -7,8 +7,20 @@ import pytest
 
 import klearning as kl
 from klearning.arrays.compiled import kernel
-from klearning.arrays.elementary import exp_negative, log1p_unit
-from klearning.arrays.lanes import LANES, choose, gather, in_a_row, in_all, load, rounded, store
+from klearning.arrays.elementary import exp_negative, log1p_unit, log_near_one
+from klearning.arrays.lanes import (
+    LANES,
+    as_floats,
+    choose,
+    eightfold,
+    gather,
+    in_a_row,
+    in_all,
+    load,
+    rounded,
+    store,
+    truncated,
+)
 from klearning.arrays.rows import Rows
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.belief import Belief, Prior
@@ -41,6 +53,38 @@ def test_lanes_are_the_same_numbers_to_the_bit():
     one_by_one(x, y, single)
     by_eight(x, y, eight)
     assert np.array_equal(single, eight)
+
+
+@kernel(borrows=True)
+def whole_parts(x: Floats, n: int, out: Floats, bits: Ints) -> None:
+    for i in range(0, x.size, LANES):
+        total, whole = eightfold(0.5), truncated(load(x, i))
+        total += as_floats(whole)
+        store(out, i, total)
+        store(bits, i, ((whole >> 1) & 6) | eightfold(n))
+
+
+def test_numbers_without_what_follows_the_point():
+    x = np.append(np.random.default_rng(0).uniform(-50.0, 50.0, 3 * LANES - 3), [0.999, -0.999, 7.0])
+    out, bits = np.zeros(x.size), np.zeros(x.size, np.int64)
+    whole_parts(x, 8, out, bits)
+    assert out.tolist() == (0.5 + np.trunc(x)).tolist()
+    assert bits.tolist() == [((int(number) >> 1) & 6) | 8 for number in x]
+
+
+@kernel(borrows=True)
+def logs_by_eight(beyond: Floats, out: Floats) -> None:
+    for i in range(0, beyond.size, LANES):
+        s = load(beyond, i)
+        store(out, i, log_near_one(1.0 + s, s))
+
+
+def test_logs_in_lanes():
+    """To the last bit or two: products may be fused with sums in another place."""
+    beyond = np.concatenate([np.linspace(-0.99, 5.0, 8 * LANES), np.logspace(-20, 200, 8 * LANES)])
+    out = np.zeros(beyond.size)
+    logs_by_eight(beyond, out)
+    np.testing.assert_allclose(out, np.log1p(beyond), rtol=1e-15)
 
 
 @kernel(borrows=True)

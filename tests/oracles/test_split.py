@@ -91,6 +91,15 @@ def test_the_two_ways_to_weigh_knots_agree():
         assert least - 1e-11 <= row_bound(0.3, [n, 0, 0], W, 1 / 3000) <= 1.0
 
 
+@pytest.mark.parametrize("n", [1e-3, 0.5, 1 - 1e-12])
+@pytest.mark.parametrize("ratio", [0.1, 10.0, 1000.0])
+def test_a_row_that_was_seen_less_than_once(n, ratio):
+    """Between the table's counts 0 and 1: a coin of chance α0/(α0+n) for nothing seen, else all is."""
+    mass, W, heads = 0.3, np.array([0.0, 1.0]), 0.3 / (0.3 + n)
+    logs = np.logaddexp(np.log(heads) + np.logaddexp(0.0, ratio) - np.log(2.0), np.log1p(-heads))
+    assert row_bound(mass, [n, 0], W, 1 / ratio) == pytest.approx(logs / ratio, rel=1e-9)
+
+
 EDGES = [  # mass, visits of the state worth 0, span/τ: where weights, or means of exponentials, are beyond floats
     (0.3, 2000, 4919), (0.3, 3000, 10_000), (0.3, 10_000, 19_920), (0.3, 1_000_000, 100_000), (1e-9, 5, 100_000),
     (1e-9, 50_000, 100_000), (1000, 1, 3375), (3000, 1, 2080), (3000, 1, 3000), (3000, 10, 100_000), (3000, 0.5, 1e5),

@@ -108,6 +108,17 @@ def store(typing: Any, x: Any, i: Any, lanes: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def eightfold(typing: Any, x: Any) -> Any:
+    """A number, or an integer, in every lane."""
+    kind = FLOATS if x == types.float64 else INTS
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return in_all_lanes(builder, args[0], x, kind)
+
+    return kind(x), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def choose(typing: Any, which: Any, x: Any, y: Any) -> Any:
     """x where ``which`` is true and y elsewhere, for numbers and for lanes."""
     kind = (lanes_among(x, y) or FLOATS) if isinstance(which, Lanes) else None

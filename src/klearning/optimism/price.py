@@ -19,13 +19,14 @@ import numpy as np
 
 from klearning.arrays.compiled import index, kernel
 from klearning.arrays.elementary import exp_negative, log_near_one
-from klearning.arrays.lanes import LANES, as_floats, choose, gather, in_all, load, store, truncated
+from klearning.arrays.lanes import LANES, as_floats, choose, eightfold, gather, in_all, load, store, truncated
 from klearning.arrays.rows import EIGHT, are_lone, first_of_eight, lone_successors
 from klearning.arrays.types import Floats, Ints
 from klearning.models.soft import Soft
-from klearning.models.sweeps import Model
+from klearning.models.sweeps import ONE, Model
 from klearning.optimism.unseen_mass import DENSE, Unseen, place_of
 
+NEARLY_ALL = 1.0 - 2.0**-53  # the largest number below 1
 FAR = 600.0  # for a mass of at most 1, what falls out of the range of floats below this is of no weight
 
 
@@ -74,7 +75,7 @@ def clip(V: Floats, H: Floats, C: Floats, D: Floats, span: float) -> None:
 def tilt(u: Unseen, k: int, V: Floats, H: Floats, C: Floats, D: Floats, top: float, tau: float) -> None:
     """For eight knots the means of a layer under weights exp(b_k (V_i − top)/τ), and mean_i of these weights."""
     once, at, b = 1.0 / tau, index(k), load(u.knots, index(k))
-    total = m_x = m_H = m_C = m_D = m_gg = 0.0 * b
+    total = m_x = m_H = m_C = m_D = m_gg = eightfold(0.0)
     for i in range(index(V.size)):
         x = (V[i] - top) * once
         g = H[i] - C[i] * once * once - V[i] * once
@@ -190,7 +191,7 @@ def place_in_table(u: Unseen, i: int, n: float) -> None:
 
 
 @kernel(inline=True, borrows=True)
-def place_eight(u: Unseen, i: index, n: Any) -> None:
+def place_eight(u: Unseen, i: Any, n: Any) -> None:
     """The same of eight rows."""
     if in_all(n < DENSE + 1.0):
         place = truncated(n)
@@ -203,17 +204,33 @@ def place_eight(u: Unseen, i: index, n: Any) -> None:
 
 
 @kernel(inline=True, borrows=True)
+def unseen_eight(u: Unseen, i: Any, top: float) -> None:
+    """Rows that were never seen: whatever stands for what was seen has no weight."""
+    none = eightfold(0.0)
+    store(u.seen.V, i, eightfold(top))
+    store(u.seen.H, i, none)
+    store(u.seen.C, i, none)
+    store(u.seen.D, i, none)
+    store(u.seen.place, i, eightfold(0))
+    store(u.seen.keep, i, eightfold(1.0))
+
+
+@kernel(inline=True, borrows=True)
 def see(model: Model, tau: float, l: int, a: int, top: float, W: Soft, u: Unseen) -> None:
     """What was seen of the rows of a layer, and how often; a row that was not has all its weight on the last knot."""
     rows, seen, row = model.rows, u.seen, index(model.table[l])
-    width, below = index(model.layers[l + 1] - model.layers[l]), index(W.at[l + 1] - model.table[l + 1])
+    width, under = index(model.layers[l + 1] - model.layers[l]), W.at[l + 1] - model.table[l + 1]
+    below = index(under)  # from a successor's number to its place
     if are_lone(rows.length[a], row, width):
         nowhere = index(W.at[l + 1])
         for j in range(index(0), width, EIGHT):
             i = first_of_eight(j, width)
             length = load(rows.length[a], row + i)
-            y, _ = lone_successors(rows, a, row + i, length, below, nowhere)
             some = length > 0
+            if in_all(length < 1):
+                unseen_eight(u, i, top)
+                continue
+            y, _ = lone_successors(rows, a, row + i, length, below, nowhere)
             store(seen.V, i, choose(some, gather(W.V, y), top))
             store(seen.H, i, choose(some, gather(W.H, y), 0.0))
             store(seen.C, i, choose(some, gather(W.C, y), 0.0))
@@ -221,18 +238,20 @@ def see(model: Model, tau: float, l: int, a: int, top: float, W: Soft, u: Unseen
             if u.mass > 0.0:
                 place_eight(u, i, choose(some, load(u.moves[a], row + i), 0.0))
     else:
-        for i in range(width):
-            first, length, n, part = rows.start[a, row + i], rows.length[a, row + i], 0.0, Part(top, 0.0, 0.0, 0.0)
+        for j in range(index(0), width, EIGHT):
+            unseen_eight(u, j, top)
+        for s in range(width):
+            first, length = rows.start[a, row + s], rows.length[a, row + s]
             if length > 0:
-                y, n = index(rows.succ[first]) + below, u.moves[a, row + i]
+                y = index(rows.succ[first]) + below
                 part = Part(W.V[y], W.H[y], W.C[y], W.D[y])
                 if length > 1:
-                    part = several_seen(rows.succ, rows.weight, first, length, below, W.V, W.H, W.C, W.D, tau)
-            seen.V[i], seen.H[i], seen.C[i], seen.D[i] = part
-            if u.mass > 0.0:
-                place_in_table(u, i, n)
-    for i in range(width, (width + EIGHT - index(1)) // EIGHT * EIGHT):
-        seen.V[i] = top  # near, as `mix` asks of all eight
+                    part = several_seen(rows.succ, rows.weight, first, length, under, W.V, W.H, W.C, W.D, tau)
+                seen.V[s], seen.H[s], seen.C[s], seen.D[s] = part
+                if u.mass > 0.0:
+                    place_in_table(u, s, u.moves[a, row + s])
+    for s in range(width, (width + EIGHT - ONE) // EIGHT * EIGHT):
+        seen.V[s], seen.place[s], seen.keep[s] = top, 0, 1.0  # of whom `mix` asks no more than of the others
 
 
 @kernel(inline=True, borrows=True)
@@ -244,9 +263,9 @@ def chances_near(u: Unseen, place: Any, keep: Any, y: Any) -> Any:
     last = index(u.knots.size - 1)
     small = exp_negative(-abs(y) * (1.0 / (last * last)))
     r = choose(y < 0.0, 1.0 / small, small)
-    power, ratio, r_r, beyond = 1.0 + 0.0 * r, r, r * r, 0.0 * r
+    power, ratio, r_r, beyond = eightfold(1.0), r, r * r, eightfold(0.0)
     store(u.chance, index(0), keep * gather(u.weights, place) + (1.0 - keep))
-    for k in range(index(1), last + index(1)):
+    for k in range(ONE, last + ONE):
         power, ratio = power * ratio, ratio * r_r
         omega = keep * gather(u.weights, place + k)
         e = omega * (u.S[k] * power)
@@ -271,7 +290,34 @@ def chances_far(u: Unseen, j: int, place: int, keep: float, y: float) -> None:
 
 
 @kernel(inline=True, borrows=True)
-def mix(u: Unseen, i: int, top: float, tau: float) -> None:
+def chances_of(u: Unseen, v: float, n: float, top: float, tau: float) -> None:
+    """Those of one row, seen n times, in the first column."""
+    place_in_table(u, 0, n)
+    place, keep, y = u.seen.place[0], u.seen.keep[0], (v - top) / tau
+    if u.mass <= 1.0 and abs(y) < FAR:
+        chances_near(u, eightfold(place * u.knots.size), eightfold(keep), eightfold(y))
+    else:
+        chances_far(u, 0, place, keep, y)
+
+
+@kernel(inline=True, borrows=True)
+def mix_layer(u: Unseen, width: int, top: float, tau: float) -> None:
+    """φ of the rows of a layer from what `see` left. Of rows that were never seen all weight is on the last knot."""
+    seen, last = u.seen, u.knots.size - 1
+    phi = log_mean(u, last)
+    H, D = u.H[last] - (u.x[last] - phi), u.D[last] + u.variance[last] / tau
+    for i in range(index(0), index(width), EIGHT):
+        if in_all(load(seen.place, i) < 1) and in_all(load(seen.keep, i) > NEARLY_ALL):
+            store(seen.V, i, eightfold(top + tau * phi))
+            store(seen.H, i, eightfold(H))
+            store(seen.C, i, eightfold(u.C[last]))
+            store(seen.D, i, eightfold(D))
+        else:
+            mix(u, i, top, tau)
+
+
+@kernel(inline=True, borrows=True)
+def mix(u: Unseen, i: Any, top: float, tau: float) -> None:
     """φ of eight rows from what was seen of them and, knot by knot, what was not: one log-sum-exp, in their place.
 
     All in units of τ, and above ``base``: v of each row itself, so that next to nothing unseen costs next to nothing,
@@ -281,14 +327,14 @@ def mix(u: Unseen, i: int, top: float, tau: float) -> None:
     V, H, C, D = load(seen.V, i), load(seen.H, i), load(seen.C, i), load(seen.D, i)
     y = (V - top) * once
     g_seen = H - C * once * once - V * once
-    total = own = x = m_H = m_C = m_D = m_gg = 0.0 * y
+    total = own = x = m_H = m_C = m_D = m_gg = eightfold(0.0)
     if u.mass <= 1.0 and in_all(abs(y) < FAR):
         beyond = chances_near(u, load(seen.place, i) * u.knots.size, load(seen.keep, i), y)
-        base, shift = y, 0.0 * y
+        base, shift = y, eightfold(0.0)
     else:
         for j in range(LANES):
             chances_far(u, j, seen.place[i + j], seen.keep[i + j], (seen.V[i + j] - top) * once)
-        base, shift, beyond = 0.0 * y, load(u.shift, index(0)), 1.0 + 0.0 * y
+        base, shift, beyond = eightfold(0.0), load(u.shift, index(0)), eightfold(1.0)  # the sum is 1 or more
     for k in range(index(u.knots.size)):
         e, b = load(u.chance, k * EIGHT), u.knots[k]
         here = (1.0 - b) * g_seen + b * u.g[k]

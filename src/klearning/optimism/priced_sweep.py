@@ -11,14 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import kernel
-from klearning.arrays.lanes import LANES
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Posterior
 from klearning.models.soft import Soft, boltzmann, fold, soft_arrays, without_padding
 from klearning.models.sweeps import FORBIDDEN, Model, at_start, first_column, hard_sweep
-from klearning.optimism.price import mix, see, tilt_layer
+from klearning.optimism.price import mix_layer, see, tilt_layer
 from klearning.optimism.temperature import (
     MOST_SWEEPS,
     Temperature,
@@ -66,8 +65,7 @@ def priced_backup(
     else:
         see(model, tau, l, a, top, W, u)
         if u.mass > 0.0:  # else the prior's mass is in the rows, on a support
-            for i in range(0, width, LANES):
-                mix(u, i, top, tau)
+            mix_layer(u, width, top, tau)
     for i in range(width):
         c_s = c[a, bonus + i]
         K[at + i] = model.reward[a, row + i] + c_s * once + gamma * seen.V[i]

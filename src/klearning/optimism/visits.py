@@ -22,7 +22,7 @@ from klearning.beliefs.belief import Belief
 from klearning.beliefs.posterior import Posterior
 from klearning.models.soft import Soft, backup, soft_arrays, spread_all_evenly, without_padding
 from klearning.models.sweeps import Model, at_start, first_column, occupancy_sweep, shared
-from klearning.optimism.price import Part, chances_far, kl_bound, place_in_table, several_seen, tilt_layer
+from klearning.optimism.price import Part, chances_of, kl_bound, several_seen, tilt_layer
 from klearning.optimism.priced_sweep import largest_reward, priced_backup
 from klearning.optimism.temperature import Temperature, at_limit
 from klearning.optimism.unseen_mass import Unseen, unseen_arrays
@@ -228,8 +228,7 @@ def leave(model: Model, l: int, a: int, i: int, T: float, flow: float, top: floa
         seen = Part(W.V[y], W.H[y], W.C[y], W.D[y])
         if length > 1:
             seen = several_seen(rows.succ, rows.weight, first, length, below, W.V, W.H, W.C, W.D, T)
-        place_in_table(u, 0, u.moves[a, row])
-        chances_far(u, 0, u.seen.place[0], u.seen.keep[0], (seen.V - top) / T)
+        chances_of(u, seen.V, u.moves[a, row], top, T)
         total, own = u.chance[:, 0].sum(), 0.0
         for k in range(u.knots.size):
             own += u.chance[k, 0] * (1.0 - u.knots[k]) / total
