@@ -16,6 +16,7 @@ from klearning.arrays.lanes import (
     gather,
     in_a_row,
     in_all,
+    in_any,
     load,
     rounded,
     store,
@@ -70,6 +71,20 @@ def test_numbers_without_what_follows_the_point():
     whole_parts(x, 8, out, bits)
     assert out.tolist() == (0.5 + np.trunc(x)).tolist()
     assert bits.tolist() == [((int(number) >> 1) & 6) | 8 for number in x]
+
+
+@kernel(borrows=True)
+def some_above(x: Floats, least: float) -> int:
+    count = 0
+    for i in range(0, x.size, LANES):
+        count += in_any(load(x, i) > least)
+    return count
+
+
+def test_any_of_eight():
+    x = np.zeros(4 * LANES)
+    x[[3, 3 * LANES, 4 * LANES - 1]] = 1.0, 2.0, 3.0
+    assert [some_above(x, least) for least in (-1.0, 0.5, 2.5, 3.0)] == [4, 2, 1, 0]
 
 
 @kernel(borrows=True)

@@ -148,6 +148,17 @@ def in_all(typing: Any, which: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def in_any(typing: Any, which: Any) -> Any:
+    """Whether one of eight answers is true."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        bits = ir.IntType(LANES)
+        return builder.icmp_unsigned("!=", builder.bitcast(args[0], bits), bits(0))
+
+    return types.boolean(which), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def truncated(typing: Any, x: Any) -> Any:
     """Eight numbers without what follows the point, as integers."""
 

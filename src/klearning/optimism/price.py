@@ -19,14 +19,13 @@ import numpy as np
 
 from klearning.arrays.compiled import index, kernel
 from klearning.arrays.elementary import exp_negative, log_near_one
-from klearning.arrays.lanes import LANES, as_floats, choose, eightfold, gather, in_all, load, store, truncated
+from klearning.arrays.lanes import LANES, as_floats, choose, eightfold, gather, in_all, in_any, load, store, truncated
 from klearning.arrays.rows import EIGHT, are_lone, first_of_eight, lone_successors
 from klearning.arrays.types import Floats, Ints
 from klearning.models.soft import Soft
 from klearning.models.sweeps import ONE, Model
 from klearning.optimism.unseen_mass import DENSE, Unseen, place_of
 
-NEARLY_ALL = 1.0 - 2.0**-53  # the largest number below 1
 FAR = 600.0  # for a mass of at most 1, what falls out of the range of floats below this is of no weight
 
 
@@ -290,6 +289,27 @@ def chances_far(u: Unseen, j: int, place: int, keep: float, y: float) -> None:
 
 
 @kernel(inline=True, borrows=True)
+def chances(u: Unseen, i: Any, y: Any) -> tuple[Any, Any, Any]:
+    """Those of eight rows, each in the one way or the other: above what they are reckoned, less what, their sum less 1.
+
+    By logarithms the largest is 1, and the sum no less.
+    """
+    seen, none = u.seen, eightfold(0.0)
+    light = u.mass <= 1.0
+    near = choose(eightfold(u.mass) > 1.0, FAR, abs(y)) < FAR
+    beyond = none
+    if light:
+        beyond = chances_near(u, load(seen.place, i) * u.knots.size, load(seen.keep, i), y)
+    if in_all(near):
+        return y, none, beyond
+    store(u.shift, index(0), y)
+    for j in range(LANES):
+        if not light or abs(u.shift[j]) >= FAR:
+            chances_far(u, j, seen.place[i + j], seen.keep[i + j], u.shift[j])
+    return choose(near, y, none), choose(near, none, load(u.shift, index(0))), choose(near, beyond, 1.0)
+
+
+@kernel(inline=True, borrows=True)
 def chances_of(u: Unseen, v: float, n: float, top: float, tau: float) -> None:
     """Those of one row, seen n times, in the first column."""
     place_in_table(u, 0, n)
@@ -301,59 +321,58 @@ def chances_of(u: Unseen, v: float, n: float, top: float, tau: float) -> None:
 
 
 @kernel(inline=True, borrows=True)
-def mix_layer(u: Unseen, width: int, top: float, tau: float) -> None:
-    """φ of the rows of a layer from what `see` left. Of rows that were never seen all weight is on the last knot."""
-    seen, last = u.seen, u.knots.size - 1
+def all_unseen(u: Unseen, top: float, tau: float) -> Part:
+    """φ of a row that was never seen: all weight is on the last knot."""
+    last = u.knots.size - 1
     phi = log_mean(u, last)
-    H, D = u.H[last] - (u.x[last] - phi), u.D[last] + u.variance[last] / tau
-    for i in range(index(0), index(width), EIGHT):
-        if in_all(load(seen.place, i) < 1) and in_all(load(seen.keep, i) > NEARLY_ALL):
-            store(seen.V, i, eightfold(top + tau * phi))
-            store(seen.H, i, eightfold(H))
-            store(seen.C, i, eightfold(u.C[last]))
-            store(seen.D, i, eightfold(D))
-        else:
-            mix(u, i, top, tau)
+    return Part(top + tau * phi, u.H[last] - (u.x[last] - phi), u.C[last], u.D[last] + u.variance[last] / tau)
 
 
 @kernel(inline=True, borrows=True)
-def mix(u: Unseen, i: Any, top: float, tau: float) -> None:
-    """φ of eight rows from what was seen of them and, knot by knot, what was not: one log-sum-exp, in their place.
+def mix_layer(u: Unseen, width: int, top: float, tau: float) -> None:
+    """φ of the rows of a layer, from what `see` left, in its place."""
+    unvisited = all_unseen(u, top, tau)
+    for i in range(index(0), index(width), EIGHT):
+        mix(u, i, unvisited, top, tau)
+
+
+@kernel(inline=True, borrows=True)
+def mix(u: Unseen, i: Any, unvisited: Part, top: float, tau: float) -> None:
+    """φ of eight rows from what was seen of them and, knot by knot, what was not: one log-sum-exp.
 
     All in units of τ, and above ``base``: v of each row itself, so that next to nothing unseen costs next to nothing,
-    also in the last digits; or the layer's largest value, where v may be too far below it.
+    also in the last digits; or the layer's largest value, where v may be too far below it. What a row's neighbours
+    are like changes no bit of it.
     """
     seen, once = u.seen, 1.0 / tau
-    V, H, C, D = load(seen.V, i), load(seen.H, i), load(seen.C, i), load(seen.D, i)
-    y = (V - top) * once
-    g_seen = H - C * once * once - V * once
-    total = own = x = m_H = m_C = m_D = m_gg = eightfold(0.0)
-    if u.mass <= 1.0 and in_all(abs(y) < FAR):
-        beyond = chances_near(u, load(seen.place, i) * u.knots.size, load(seen.keep, i), y)
-        base, shift = y, eightfold(0.0)
-    else:
-        for j in range(LANES):
-            chances_far(u, j, seen.place[i + j], seen.keep[i + j], (seen.V[i + j] - top) * once)
-        base, shift, beyond = eightfold(0.0), load(u.shift, index(0)), eightfold(1.0)  # the sum is 1 or more
-    for k in range(index(u.knots.size)):
-        e, b = load(u.chance, k * EIGHT), u.knots[k]
-        here = (1.0 - b) * g_seen + b * u.g[k]
-        total += e
-        own += e * (1.0 - b)
-        m_gg += e * (here * here + b * b * u.variance[k])
-        e = b * e
-        x += e * (u.x[k] - base)
-        m_H += e * u.H[k]
-        m_C += e * u.C[k]
-        m_D += e * u.D[k]
-    q = 1.0 / total
-    own = q * own
-    x = own * (y - base) + q * x
-    m_H, m_C, m_D = own * H + q * m_H, own * C + q * m_C, own * D + q * m_D
-    phi = shift + log_near_one(total, beyond)
-    g = m_H - m_C * once * once - ((base + x) + top * once)
-    spread = q * m_gg - g * g
-    store(seen.V, i, top + tau * (base + phi))
-    store(seen.H, i, m_H - (x - phi))
-    store(seen.C, i, m_C)
-    store(seen.D, i, m_D + choose(spread > 0.0, spread, 0.0) * once)
+    some = choose(load(seen.keep, i) < 1.0, 1.0, as_floats(load(seen.place, i))) > 0.0
+    V, H, C, D = eightfold(unvisited.V), eightfold(unvisited.H), eightfold(unvisited.C), eightfold(unvisited.D)
+    if in_any(some):
+        v, h, c, d = load(seen.V, i), load(seen.H, i), load(seen.C, i), load(seen.D, i)
+        y, g_seen = (v - top) * once, h - c * once * once - v * once
+        base, shift, beyond = chances(u, i, y)
+        total = own = x = m_H = m_C = m_D = m_gg = eightfold(0.0)
+        for k in range(index(u.knots.size)):
+            e, b = load(u.chance, k * EIGHT), u.knots[k]
+            here = (1.0 - b) * g_seen + b * u.g[k]
+            total += e
+            own += e * (1.0 - b)
+            m_gg += e * (here * here + b * b * u.variance[k])
+            e = b * e
+            x += e * (u.x[k] - base)
+            m_H += e * u.H[k]
+            m_C += e * u.C[k]
+            m_D += e * u.D[k]
+        q = 1.0 / total
+        own = q * own
+        x = own * (y - base) + q * x
+        m_H, m_C, m_D = own * h + q * m_H, own * c + q * m_C, own * d + q * m_D
+        phi = shift + log_near_one(total, beyond)
+        g = m_H - m_C * once * once - ((base + x) + top * once)
+        spread = q * m_gg - g * g
+        V, H = choose(some, top + tau * (base + phi), V), choose(some, m_H - (x - phi), H)
+        C, D = choose(some, m_C, C), choose(some, m_D + choose(spread > 0.0, spread, 0.0) * once, D)
+    store(seen.V, i, V)
+    store(seen.H, i, H)
+    store(seen.C, i, C)
+    store(seen.D, i, D)
