@@ -316,7 +316,11 @@ def outcomes(chosen: list[Study], processes: int | None, spent: Callable[[], boo
         alone = jax.default_backend() == "cpu"  # where compiling would take time from what runs
         with ThreadPoolExecutor(COMPILERS) as ahead:
             ready = (compiled(s) for s in chosen) if alone else ahead.map(compiled, chosen)
-            yield from (study() for study in ready if not spent())
+            for rows in ready:
+                if spent():
+                    ahead.shutdown(cancel_futures=True)
+                    break
+                yield rows()
         return
     on_one_core()  # before the processes begin, which import JAX
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:

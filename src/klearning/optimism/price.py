@@ -9,8 +9,9 @@ tilted row, D = (q·W − φ)/τ ≥ 0 its price, and with g = V′ − V/τ
 
     K = m + c/τ + q·V − τD      H ← q·H − D      C ← c + q·C      K″ = 2c/τ³ + q·V″ + (variance of P·g, tilted)/τ
 
-A stated span lets values of the unseen part be no further than that above the layer's least. The sweep over all layers
-is in priced_sweep.py, the proofs in docs/evidence/better_bonus.md.
+A stated span lets values of the unseen part be no further than that above the layer's least. Means of the next layer
+come first (`tilt`), then v of its rows (`see`), then φ (`mix`), eight rows at a time. The sweep over all layers is in
+priced_sweep.py, the proofs in docs/evidence/better_bonus.md.
 """
 
 from typing import Any, NamedTuple
@@ -295,16 +296,15 @@ def chances(u: Unseen, i: Any, y: Any) -> tuple[Any, Any, Any]:
     By logarithms the largest is 1, and the sum no less.
     """
     seen, none = u.seen, eightfold(0.0)
-    light = u.mass <= 1.0
-    near = choose(eightfold(u.mass) > 1.0, FAR, abs(y)) < FAR
-    beyond = none
-    if light:
+    reach = FAR if u.mass <= 1.0 else 0.0
+    near, beyond = abs(y) < reach, none
+    if reach > 0.0:
         beyond = chances_near(u, load(seen.place, i) * u.knots.size, load(seen.keep, i), y)
     if in_all(near):
         return y, none, beyond
     store(u.shift, index(0), y)
     for j in range(LANES):
-        if not light or abs(u.shift[j]) >= FAR:
+        if abs(u.shift[j]) >= reach:
             chances_far(u, j, seen.place[i + j], seen.keep[i + j], u.shift[j])
     return choose(near, y, none), choose(near, none, load(u.shift, index(0))), choose(near, beyond, 1.0)
 

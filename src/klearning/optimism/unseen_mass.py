@@ -17,9 +17,8 @@ from klearning.arrays.lanes import LANES
 from klearning.arrays.types import Floats, Ints
 from klearning.beliefs.distributions import Rule, gauss_beta, log_sum_exp
 
-KNOTS = (
-    np.linspace(0.0, 1.0, 16) ** 2
-)  # denser towards 0, where B is after many visits; two lanes of them, and squares: see `chances_near`
+# denser towards 0, where B is after many visits; two lanes of them; and squares, for which see `chances_near`
+KNOTS = np.linspace(0.0, 1.0, 16) ** 2
 DENSE = 32  # every count up to here has a row of its own in the table
 RATIO = 1.1  # beyond, rows are this far apart
 MOST = 1e6
