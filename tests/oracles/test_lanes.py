@@ -39,7 +39,7 @@ def one_by_one(x: Floats, y: Floats, out: Floats) -> None:
         out[i] = (x[i] if d > 0.0 else y[i]) + 0.5 * log1p_unit(e) / (1.0 + e)
 
 
-@kernel(borrows=True)
+@kernel
 def by_eight(x: Floats, y: Floats, out: Floats) -> None:
     for i in range(0, x.size, LANES):
         d = load(x, i) - load(y, i)
@@ -56,7 +56,7 @@ def test_lanes_are_the_same_numbers_to_the_bit():
     assert np.array_equal(single, eight)
 
 
-@kernel(borrows=True)
+@kernel
 def whole_parts(x: Floats, n: int, out: Floats, bits: Ints) -> None:
     for i in range(0, x.size, LANES):
         total, whole = eightfold(0.5), truncated(load(x, i))
@@ -73,7 +73,7 @@ def test_numbers_without_what_follows_the_point():
     assert bits.tolist() == [((int(number) >> 1) & 6) | 8 for number in x]
 
 
-@kernel(borrows=True)
+@kernel
 def some_above(x: Floats, least: float) -> int:
     count = 0
     for i in range(0, x.size, LANES):
@@ -87,7 +87,7 @@ def test_any_of_eight():
     assert [some_above(x, least) for least in (-1.0, 0.5, 2.5, 3.0)] == [4, 2, 1, 0]
 
 
-@kernel(borrows=True)
+@kernel
 def logs_by_eight(beyond: Floats, out: Floats) -> None:
     for i in range(0, beyond.size, LANES):
         s = load(beyond, i)
@@ -102,7 +102,7 @@ def test_logs_in_lanes():
     np.testing.assert_allclose(out, np.log1p(beyond), rtol=1e-15)
 
 
-@kernel(borrows=True)
+@kernel
 def places_of_eight(x: Floats, n: Ints, at: Ints, out: Floats) -> int:
     """x where n says, or where none of the eight is above 3 and they are not in a row; how often each was so."""
     few = ordered = 0

@@ -17,7 +17,7 @@ from klearning.models.sweeps import greedy, hard_sweep
 from klearning.trials.task import Streams, Task, play
 
 
-@kernel(borrows=True)
+@kernel
 def plan(memory: Planning, beta: float) -> None:
     p, reward = memory.posterior, memory.reward
     for a in range(reward.shape[0]):

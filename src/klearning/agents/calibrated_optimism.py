@@ -20,6 +20,8 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.copying import copy_table
+from klearning.arrays.draws import uniform
 from klearning.arrays.tree_checks import differs, refuse
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
@@ -195,8 +197,8 @@ def follows_draw(memory: Sampled, share: float, estimate: float, rng: np.random.
     if share >= 0.0:  # evenly spread: 0.1 is every tenth plan
         return np.floor((t + 1) * share) > np.floor(t * share)
     if share == RISING:  # fitted: late on a Boltzmann policy hardly tries again what once looked worse
-        return rng.random() < 0.05 + 0.2 * np.log10(1.0 + t / 100.0)
-    return rng.random() < informed_share(memory.posterior, estimate, memory.policy, memory.room.policy)
+        return uniform(rng) < 0.05 + 0.2 * np.log10(1.0 + t / 100.0)
+    return uniform(rng) < informed_share(memory.posterior, estimate, memory.policy, memory.room.policy)
 
 
 @kernel
@@ -210,7 +212,7 @@ def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.rand
     )  # fmt: skip
     thompson = follows_draw(memory, rule.thompson, estimate, rewards)
     if thompson:
-        memory.policy[:] = memory.room.policy
+        copy_table(memory.room.policy, memory.policy)
     best = found.temperature
     return Answer(
         best.tau, best.bound, best.gap, found.sweeps, best.warm, found.optimism, estimate, error, thompson,

@@ -19,6 +19,7 @@ import numpy as np
 
 from klearning.agents.calibrated_optimism import Room, Rule, draw_rule, estimate_value, follows_draw
 from klearning.arrays.compiled import kernel
+from klearning.arrays.copying import copy_table
 from klearning.arrays.tree_checks import refuse
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
@@ -94,10 +95,10 @@ def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.rand
     )
     work.stated[:] *= np.sqrt(enough.optimism)
     best = occupy(p.model, p.discount, rule.tolerance, work, memory.V, memory.solution)
-    memory.policy[:] = memory.solution
+    copy_table(memory.solution, memory.policy)
     thompson = follows_draw(memory, rule.thompson, estimate, rewards)
     if thompson:
-        memory.policy[:] = memory.room.policy
+        copy_table(memory.room.policy, memory.policy)
     return Answer(
         best.bound, best.gap, best.steps, best.sweeps, enough.optimism, estimate, error, thompson,
         enough.temperature.warm,

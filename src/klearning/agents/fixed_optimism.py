@@ -59,7 +59,7 @@ class Memory(NamedTuple):
             refuse(f"{name}.c", "does not follow from its posterior", differs(self.c, c), self.c)
 
 
-@kernel(borrows=True)
+@kernel
 def plan(memory: Memory, rule: Rule, t: int) -> Temperature:
     """Choose τ_t, solve for K, and write the policy of episode t = 0, 1, …"""
     return plan_with(memory, memory.c, rule, t) if rule.optimism == 1.0 else plan_with_less(memory, rule, t)
@@ -71,7 +71,7 @@ def plan_with_less(memory: Memory, rule: Rule, t: int) -> Temperature:
     return plan_with(memory, rule.optimism * memory.c, rule, t)
 
 
-@kernel(borrows=True)
+@kernel
 def plan_with(memory: Memory, c: Floats, rule: Rule, t: int) -> Temperature:
     """The plan with κ times the memory's c."""
     p, policy, work = memory.posterior, memory.policy, memory.work

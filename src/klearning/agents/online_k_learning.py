@@ -22,7 +22,7 @@ import numpy as np
 
 from klearning.agents.replay import NEWEST, ORDERS, Replay, check_replay, check_stored, empty_replay, fading, keep, pick
 from klearning.arrays import checks
-from klearning.arrays.compiled import announce_compilation, kernel
+from klearning.arrays.compiled import kernel
 from klearning.arrays.elementary import exp_negative
 from klearning.arrays.tree_checks import differs, refuse
 from klearning.arrays.trees import marked
@@ -290,7 +290,6 @@ class OnlineKLearning(Agent[Memory]):
             belief.reward_sums.copy(), belief.reward_squares.copy(), np.zeros_like(visits), np.zeros_like(visits),
             np.zeros(shape), np.zeros(L), start, np.zeros(shape[1]), np.zeros(shape), empty_replay(L, self.replay),
         )  # fmt: skip
-        announce_compilation()
         derive_all(m)
         return m
 

@@ -64,7 +64,7 @@ class Memory(NamedTuple):
         check_stored(self.replay, self.layers, len(self.policy), f"{name}.replay")
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def bonus(memory: Memory, settings: Settings, L: int, a: int, s: int, met: float, iota: float) -> float:
     """b of this visit, which met the next value ``met``; the visit is counted already."""
     k = memory.visits[a, s]
@@ -81,7 +81,7 @@ def bonus(memory: Memory, settings: Settings, L: int, a: int, s: int, met: float
     return (beta - (1.0 - alpha) * before) / (2.0 * alpha)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def learn(memory: Memory, l: int, s: int, a: int, alpha: float, target: float) -> None:
     """Let Q of (s,a) come nearer to the target, and bring value and policy of the state up to date."""
     Q = memory.Q
@@ -93,7 +93,7 @@ def learn(memory: Memory, l: int, s: int, a: int, alpha: float, target: float) -
     greedy_at(Q, s, memory.policy)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def visit(memory: Memory, settings: Settings, episode: Episode, l: int, iota: float) -> None:
     """Learn from step l."""
     s, a, L = episode.states[l], episode.actions[l], memory.layers.size - 1
@@ -104,7 +104,7 @@ def visit(memory: Memory, settings: Settings, episode: Episode, l: int, iota: fl
     learn(memory, l, s, a, alpha, episode.rewards[l] + met + b)
 
 
-@kernel(borrows=True)
+@kernel
 def update(memory: Memory, settings: Settings, episode: Episode, iota: float) -> None:
     """Learn from one episode, and bring values and policy up to date where it passed."""
     for l in range(episode.actions.size):
@@ -113,7 +113,7 @@ def update(memory: Memory, settings: Settings, episode: Episode, iota: float) ->
         visit(memory, settings, episode, l, iota)
 
 
-@kernel(borrows=True)
+@kernel
 def update_backward(memory: Memory, settings: Settings, episode: Episode, iota: float) -> None:
     """The same from the last step to the first."""
     for l in range(episode.actions.size - 1, -1, -1):
@@ -139,7 +139,7 @@ def relearn(memory: Memory, settings: Settings, episode: Episode, iota: float) -
     return replay
 
 
-@kernel(borrows=True)
+@kernel
 def logarithm(memory: Memory, settings: Settings, t: int) -> float:
     """ι in episode t = 0, 1, …"""
     T = total_steps(settings.confidence, memory.layers.size - 1, t)

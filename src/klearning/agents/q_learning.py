@@ -49,7 +49,7 @@ class Memory(NamedTuple):
     discount: float  # the task's; the agent's own comes on top
 
 
-@kernel(borrows=True)
+@kernel
 def update(memory: Memory, settings: Settings, episode: Episode) -> None:
     """Learn from one episode, and bring the policy up to date where it passed."""
     Q, layers, table = memory.Q, memory.layers, memory.table
@@ -70,7 +70,7 @@ def update(memory: Memory, settings: Settings, episode: Episode) -> None:
             epsilon_greedy(Q, s, settings.epsilon, memory.policy, layers[other] + i)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def largest(Q: Floats, row: int) -> float:
     """max_a Q(row, a)."""
     best = Q[0, row]
@@ -79,7 +79,7 @@ def largest(Q: Floats, row: int) -> float:
     return best
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def epsilon_greedy(Q: Floats, row: int, epsilon: float, policy: Floats, s: int) -> None:
     """The policy of state s from the values in a row of Q, ties shared."""
     actions = Q.shape[0]

@@ -17,6 +17,7 @@ import numpy as np
 from klearning.agents.value_iteration import Planning, ValueIteration, planning, update
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.draws import normal
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.models.sweeps import greedy, hard_sweep
@@ -28,7 +29,7 @@ def plan(memory: Planning, scale: float, rng: np.random.Generator) -> None:
     p, reward = memory.posterior, memory.reward
     for a in range(reward.shape[0]):
         for s in range(reward.shape[1]):
-            reward[a, s] = p.model.reward[a, s] + scale * np.sqrt(p.variance[a, s]) * rng.standard_normal()
+            reward[a, s] = p.model.reward[a, s] + scale * np.sqrt(p.variance[a, s]) * normal(rng)
     hard_sweep(p.model, reward, memory.Q, memory.V)
     greedy(memory.Q, memory.policy)
 

@@ -46,7 +46,7 @@ class Memory(NamedTuple):
     discount: float
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def soft_maximum_at(Q: Floats, tau: float, s: int, V: Floats, policy: Floats) -> None:
     """V(s) and π(·|s) of one state."""
     actions = Q.shape[0]
@@ -61,7 +61,7 @@ def soft_maximum_at(Q: Floats, tau: float, s: int, V: Floats, policy: Floats) ->
     V[s] = best + tau * np.log(total)
 
 
-@kernel(borrows=True)
+@kernel
 def update(memory: Memory, settings: Settings, episode: Episode) -> None:
     """Learn from one episode, and bring values and policy up to date where it passed."""
     L = memory.layers.size - 1

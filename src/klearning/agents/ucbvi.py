@@ -33,7 +33,7 @@ class Settings(NamedTuple):
     confidence: Confidence
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def bernstein_bonus(p: Posterior, l: int, a: int, s: int, V: Floats, mean: float, Lg: float) -> float:
     """The bonus BF of row (a, s) of the tables in layer l; ``mean`` is Σ_y P̂(y) V(y)."""
     A, S = p.visits.shape[0], p.model.layers[-1]
@@ -53,7 +53,7 @@ def bernstein_bonus(p: Posterior, l: int, a: int, s: int, V: Floats, mean: float
     return np.sqrt(8.0 * Lg * variance / n) + 14.0 * L * Lg / (3.0 * n) + np.sqrt(8.0 * correction / n)
 
 
-@kernel(borrows=True)
+@kernel
 def plan(memory: Planning, settings: Settings, t: int) -> None:
     p, Q, V, mean = memory.posterior, memory.Q, memory.V, memory.scratch
     layers, table = p.model.layers, p.model.table

@@ -1,172 +1,224 @@
 """Where compiled kernels are kept, so that only the first run on a machine compiles.
 
-A compiled function is cached on disk together with everything it calls, but Numba looks only at the function's own file
-to decide whether the cached copy is still good. The folder is therefore named after all sources that hold kernels: edit
-any of them and everything is compiled afresh. A machine without a folder that can be written compiles every time, and
-what is garbled in the folder is compiled again: a cache can be lost, and nothing else.
+One file per kernel and signature. Its name ends with a digest of everything that the code depends on: the source of the
+kernel's module and of every module that it imports, directly or not; the types of the arguments, records with the names
+of their fields; the versions of Python, NumPy and Numba; the type of processor. So a file is never out of date, and an
+edit compiles again only what it can have changed.
+
+A machine without a folder that can be written compiles every time. A damaged file is compiled again. Files that were
+not used for a month are removed.
 """
 
 import contextlib
 import hashlib
 import os
-import shutil
+import pickle
+import re
 import sys
+import sysconfig
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
+from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+import numpy as np
+from numba.core.registry import cpu_target
+from numba.core.serialize import dumps
 
-try:
-    import fcntl
-except ImportError:  # no such locks on this system
-    fcntl = None  # type: ignore[assignment]
-
-
-def sources_digest() -> str:
-    digest = hashlib.sha256(f"{numba.__version__} {numba.config.BOUNDSCHECK}".encode())
-    root = Path(__file__).parents[1]
-    for path in sorted(root.rglob("*.py")):
-        source = path.read_bytes()
-        if any(mark in source for mark in (b"@kernel", b"def kernel", b"by_record(", b"@intrinsic")):
-            digest.update(path.relative_to(root).as_posix().encode())
-            digest.update(source)
-    return digest.hexdigest()[:16]
+ENDING = ".kernel"
+DAY = 86400.0
+LONGEST_UNUSED = 30 * DAY
+PACKAGE = __name__.partition(".")[0]
+ROOT = Path(__file__).parents[1]
+IMPORT = re.compile(
+    rb"^([ \t]*)(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)|import[ \t]+([^\n#;]+))", re.M
+)
+DIGEST = hashlib.sha256().digest_size
 
 
-def usable_folder() -> Path | None:
-    """The folder of these sources, made and tried out; None where nothing can be written."""
+@cache
+def folder() -> Path | None:
+    """The folder of the cache, made and tried out; None if none can be written."""
     try:
         given = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
-        folder = Path(given or Path.home() / ".cache") / "klearning" / sources_digest()
-        folder.mkdir(parents=True, exist_ok=True)
-        trial = folder / f".{os.getpid()}.{os.urandom(4).hex()}"
+        path = Path(given or Path.home() / ".cache").absolute() / PACKAGE / "kernels"
+        path.mkdir(parents=True, exist_ok=True)
+        trial = path / f".{os.getpid()}.{os.urandom(4).hex()}"
         trial.touch()
         trial.unlink()
     except (OSError, RuntimeError):  # the latter: a user without a home
         return None
-    return folder
+    return path
 
 
-FOLDER = usable_folder()
+def key_of(function: Callable[..., Any], arguments: tuple[Any, ...], role: str = "") -> str | None:
+    """The name of a kernel's code for these types of arguments; None if its source cannot be read."""
+    module, name = function.__module__, function.__qualname__
+    modules = {module, *records_among(arguments)}
+    sources = {one: source_digest(one) for one in sorted(modules)}
+    if "<locals>" in name or not all(sources.values()):
+        return None
+    facts = (role, module, name, function.__code__.co_firstlineno, sources, [*map(described, arguments)], machine())
+    return f"{module}.{name}.{hashlib.sha256(repr(facts).encode()).hexdigest()[:32]}"
 
 
-class CacheFile(IndexDataCacheFile):  # type: ignore[misc]  # Numba is not typed
-    """What is cached of a kernel, apart for records of other people's modules.
-
-    Numba's index names the types of all arguments it was ever called with, and cannot be read where one of them is
-    missing; nor does it see that the module of one has changed.
-    """
-
-    def save(self, key: Any, data: Any) -> None:
-        if file := self._for(key):
-            super(CacheFile, file).save(key, data)
-
-    def load(self, key: Any) -> Any:
-        file = self._for(key)
-        return file and super(CacheFile, file).load(key)
-
-    def _for(self, key: Any) -> "CacheFile | None":
-        """The file for a signature; none where a record is of a module without source, such as a prompt."""
-        digests = [_source_digest(module) for module in sorted(_foreign_modules(key[0]))]
-        if not all(digests):
-            return None
-        if not digests:
-            return self
-        digest = hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
-        return CacheFile(self._cache_path, f"{Path(self._index_name).stem}-{digest}", self._source_stamp)
-
-    def _load_index(self) -> Any:
-        try:
-            return super()._load_index()
-        except (ImportError, AttributeError):  # what was `__main__` then is another script now
-            return {}
+@cache
+def machine() -> tuple[Any, ...]:
+    """Everything besides source and types that the code depends on."""
+    config = numba.config
+    settings = (
+        "BOUNDSCHECK",
+        "OPT",
+        "LOOP_VECTORIZE",
+        "SLP_VECTORIZE",
+        "ENABLE_AVX",
+        "DISABLE_INTEL_SVML",
+        "DEBUGINFO_DEFAULT",
+    )
+    return (
+        sys.implementation.cache_tag, numba.__version__, np.__version__,
+        cpu_target.target_context.codegen().magic_tuple(),
+        [(name, getattr(config, name, None)) for name in settings],
+    )  # fmt: skip
 
 
-def _foreign_modules(types: Iterable[Any]) -> set[str]:
-    """The modules of all records among these types of Numba's, except ours."""
+def described(kind: Any) -> str:
+    """A type of Numba's; records with the names of their fields, which Numba leaves out."""
+    if hasattr(kind, "record"):
+        return "&" + described(kind.record)
+    if isinstance(kind, numba.types.BaseNamedTuple):
+        record = kind.instance_class
+        fields = ", ".join(f"{name}: {described(part)}" for name, part in zip(kind.fields, kind, strict=True))
+        return f"{record.__module__}.{record.__qualname__}({fields})"
+    if isinstance(kind, numba.types.BaseTuple):
+        return f"({', '.join(map(described, kind))})"
+    return str(kind)
+
+
+def records_among(kinds: Iterable[Any]) -> set[str]:
+    """The modules of all records among these types."""
     modules: set[str] = set()
-    for kind in types:
+    for kind in kinds:
+        kind = getattr(kind, "record", kind)
         if isinstance(kind, numba.types.BaseTuple):
-            modules |= _foreign_modules(kind)
+            modules |= records_among(kind)
         if isinstance(kind, numba.types.BaseNamedTuple):
             modules.add(kind.instance_class.__module__)
-    return {module for module in modules if module.partition(".")[0] != "klearning"}
+    return modules
 
 
 @cache
-def _source_digest(module: str) -> str:
-    file = getattr(sys.modules.get(module), "__file__", None)
-    if not file or not Path(file).is_file():
-        return ""
-    return hashlib.sha256(module.encode() + Path(file).read_bytes()).hexdigest()
+def source_digest(module: str) -> str | None:
+    """Of the source of a module and of all that it imports, directly or not; None if it has no source."""
+    if source_of(module) is None:
+        return None
+    found, new = {module}, [module]
+    while new:
+        for other in imports_of(new.pop()):
+            if other not in found:
+                found.add(other)
+                new.append(other)
+    digest = hashlib.sha256()
+    for name in sorted(found):
+        digest.update(name.encode() + b"\0" + (source_of(name) or b"") + b"\0")
+    return digest.hexdigest()
 
 
-class KernelCache(FunctionCache):  # type: ignore[misc]
-    """Numba's, which takes what it cannot read for absent, and lets one process write at a time.
+@cache
+def imports_of(module: str) -> tuple[str, ...]:
+    """The modules that a module imports when it is imported: those of this package, and others that are not installed.
 
-    Two that write different signatures of one kernel at once would give both the same file.
+    An import inside a function of this package is not one of them: no kernel sees what it brings.
     """
-
-    def __init__(self, function: Callable[..., Any], within: bool) -> None:
-        super().__init__(function)
-        index: Any = self._cache_file
-        name = Path(index._index_name).stem + within * "-within"
-        self._cache_file: Any = CacheFile(self._cache_path, name, index._source_stamp)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception:  # a garbled file may raise anything; it is written over when the kernel is compiled
-            with contextlib.suppress(OSError):
-                self.flush()
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        with contextlib.suppress(OSError), _locked():  # a full disk: it will be compiled again
-            super().save_overload(sig, data)
+    ours = module.partition(".")[0] == PACKAGE
+    package = module if is_package(module) else module.rpartition(".")[0]
+    names: list[str] = []
+    for indent, base, parts, plain in IMPORT.findall(source_of(module) or b""):
+        if ours and indent:
+            continue
+        if plain:
+            names += [part.split()[0] for part in plain.decode().split(",") if part.strip()]
+            continue
+        with contextlib.suppress(ImportError):
+            base = resolve_name(base.decode(), package or None)
+            named = [part.split()[0] for part in parts.decode().strip("() \n").split(",") if part.strip()]
+            names += [inner if source_of(inner := f"{base}.{part}") is not None else base for part in named]
+    return tuple(dict.fromkeys(name for name in names if source_of(name) is not None))
 
 
-@contextlib.contextmanager
-def _locked() -> Iterator[None]:
-    assert FOLDER is not None  # there is no cache without
-    with (FOLDER / ".lock").open("wb") as file:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def cache_of(function: Callable[..., Any], within: bool) -> KernelCache | None:
-    """The cache of one kernel, of what Python calls or of what is called ``within`` kernels; None where none can be."""
-    if FOLDER is None:
-        return None
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(FOLDER)
-    try:
-        return KernelCache(function, within)
-    except (OSError, RuntimeError):  # no source file to stamp it with
-        return None
-    finally:
-        numba.config.CACHE_DIR = before
+def is_package(module: str) -> bool:
+    path = path_of(module)
+    return path is not None and path.name == "__init__.py"
 
 
 @cache
-def announce_compilation() -> None:
-    """Say, once, that the first run on this machine compiles; drop caches of sources long gone."""
-    if FOLDER is None:
-        _say("compiling its kernels (under a minute; Ctrl-C waits for it), as in every run: there is no folder to keep "
-             "them in; name one that can be written with NUMBA_CACHE_DIR")  # fmt: skip
-    elif not any(FOLDER.rglob("*.nbi")):
-        _say("compiling its kernels, once on this machine (under a minute; Ctrl-C waits for it) ...")
+def source_of(module: str) -> bytes | None:
+    """The source of a module that is of this package, or loaded and not installed: installed ones have versions."""
+    path = path_of(module)
+    with contextlib.suppress(OSError):
+        return path.read_bytes() if path is not None else None
+    return None
+
+
+def path_of(module: str) -> Path | None:
+    if module.partition(".")[0] == PACKAGE:
+        path = ROOT.joinpath(*module.split(".")[1:])
+        return next((p for p in (path.with_suffix(".py"), path / "__init__.py") if p.is_file()), None)
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if not file or not file.endswith(".py") or any(file.startswith(place) for place in installed()):
+        return None
+    return Path(file)
+
+
+@cache
+def installed() -> tuple[str, ...]:
+    """The folders of installed packages and of Python itself."""
+    return tuple(
+        {os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    )
+
+
+def read(key: str) -> Any:
+    """What was kept under a key; None if nothing was, or if it is damaged."""
+    place = folder()
+    if place is None:
+        return None
+    path = place / f"{key}{ENDING}"
+    try:
+        content = path.read_bytes()
+        if time.time() - path.stat().st_mtime > DAY:
+            os.utime(path)  # it is in use
+    except OSError:
+        return None
+    if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
+        return None
+    return pickle.loads(memoryview(content)[DIGEST:])
+
+
+def keep(key: str, value: Any) -> None:
+    """Keep something under a key, if there is a folder and the disk is not full."""
+    place = folder()
+    if place is None:
+        return
+    content = dumps(value)
+    unfinished = place / f".{key[-32:]}.{os.getpid()}.{os.urandom(4).hex()}"
+    try:
+        unfinished.write_bytes(hashlib.sha256(content).digest() + content)
+        unfinished.replace(place / f"{key}{ENDING}")
+    except OSError:
         with contextlib.suppress(OSError):
-            for old in FOLDER.parent.iterdir():
-                if old != FOLDER and time.time() - old.stat().st_mtime > 7 * 86400:
-                    shutil.rmtree(old, ignore_errors=True)
+            unfinished.unlink()
+    remove_unused()
 
 
-def _say(text: str) -> None:
-    if sys.stderr is not None:  # closed, as some services have it
-        print(f"klearning: {text}", file=sys.stderr)
+@cache
+def remove_unused() -> None:
+    """Remove what nobody has used for a month, once in a process."""
+    place = folder()
+    with contextlib.suppress(OSError):
+        for path in place.iterdir() if place is not None else ():
+            if time.time() - path.stat().st_mtime > LONGEST_UNUSED:
+                path.unlink()

@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, overload, register_model
+from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
 LANES = 8
 ELEMENTS = {"float": ir.DoubleType(), "int": ir.IntType(64), "bool": ir.IntType(1)}
@@ -206,39 +206,26 @@ def rounded(typing: Any, x: Any) -> Any:
 def define(name: Any, build: Callable[..., Any], answer: Lanes | None = None) -> None:
     """What an operator of two arguments, one of them lanes, is."""
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def apply(typing: Any, x: Any, y: Any) -> Any:
-        kind: Any = lanes_among(x, y)
+    @type_callable(name)  # type: ignore[untyped-decorator]
+    def among(context: Any) -> Any:
+        return lambda x, y: answer or lanes_among(x, y) if lanes_among(x, y) else None
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return build(builder, *(in_all_lanes(builder, *pair, kind) for pair in zip(args, (x, y), strict=True)))
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind: Any = lanes_among(*signature.args)
+        return build(builder, *(in_all_lanes(builder, *x, kind) for x in zip(args, signature.args, strict=True)))
 
-        return (answer or kind)(x, y), generate
-
-    @overload(name)  # type: ignore[untyped-decorator]
-    def among(x: Any, y: Any) -> Any:
-        def call(x: Any, y: Any) -> Any:
-            return apply(x, y)
-
-        return call if lanes_among(x, y) else None
+    for kinds in ((Lanes, Lanes), (Lanes, types.Any), (types.Any, Lanes)):
+        lower_builtin(name, *kinds)(generate)
 
 
 def define_single(name: Any, build: Callable[..., Any]) -> None:
     """What a function of lanes alone is."""
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def apply(typing: Any, x: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return build(builder, *args)
+    @type_callable(name)  # type: ignore[untyped-decorator]
+    def among(context: Any) -> Any:
+        return lambda x: x if isinstance(x, Lanes) else None
 
-        return x(x), generate
-
-    @overload(name)  # type: ignore[untyped-decorator]
-    def among(x: Any) -> Any:
-        def call(x: Any) -> Any:
-            return apply(x)
-
-        return call if isinstance(x, Lanes) else None
+    lower_builtin(name, Lanes)(lambda context, builder, signature, args: build(builder, *args))
 
 
 def is_float(x: Any) -> bool:

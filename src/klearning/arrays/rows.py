@@ -154,13 +154,13 @@ def copy_rows(rows: Rows) -> Rows:
     )
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def first_of_eight(i: int, width: index) -> index:
     """Where eight of ``width`` ≥ 8 rows begin that are gone through from i on: at i, or at the last eight."""
     return min(index(i), width - EIGHT)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def are_lone(length: Ints, s: index, width: index) -> bool:
     """Whether ``width`` rows from s on are eight or more, and each has one successor or none."""
     if width < EIGHT:
@@ -172,7 +172,7 @@ def are_lone(length: Ints, s: index, width: index) -> bool:
     return bool(in_all(most < 2))
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def lone_successors(rows: Rows, a: int, s: index, length: Any, below: index, nowhere: index) -> tuple[Any, Any]:
     """In lanes, the successors of the rows (a, s) to (a, s+7), which have one each or none, and their weights.
 
@@ -188,7 +188,7 @@ def lone_successors(rows: Rows, a: int, s: index, length: Any, below: index, now
     return choose(some, y + below, nowhere), choose(some, w, 0.0)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def add_weight(rows: Rows, a: int, s: int, successor: int, amount: float) -> bool:
     """Add to one entry of row (a, s); False, and nothing done, where the row needs more room first."""
     first = rows.start[a, s]

@@ -7,6 +7,7 @@ of additions, rotations and exclusive ors: the compiler does several at a time, 
 import numpy as np
 
 from klearning.arrays.compiled import kernel
+from klearning.arrays.draws import uniform
 from klearning.arrays.elementary import from_bits
 
 WORD = 64
@@ -69,4 +70,4 @@ def one_to_two(word: np.uint64) -> float:
 @kernel(inline=True)
 def half_key(rng: np.random.Generator) -> int:
     """A half of a key, from a generator of NumPy's."""
-    return int(KEYS * rng.random())
+    return int(KEYS * uniform(rng))

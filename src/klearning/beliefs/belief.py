@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
 from klearning.arrays.cards import digits, html_card
-from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.layers import from_layers, offsets
 from klearning.arrays.row_checks import check_pool, check_rows
 from klearning.arrays.rows import copy_rows, row_sums, rows_from_layers, rows_with_room
@@ -243,7 +242,6 @@ class Belief:
             model, np.zeros(shape), self.visits.copy(), self._moves(), self.reward_sums.copy(),
             self.prior.reward.numbers(), float(t.total), t.learns, float(self.discount), self.reward_squares.copy(),
         )  # fmt: skip
-        announce_compilation()
         derive_all(p)
         return p
 
@@ -262,7 +260,6 @@ class Belief:
         p = Posterior(
             model, np.zeros(shape), certain, certain.copy(), sums, prior, strength, True, float(self.discount), squares
         )  # fmt: skip
-        announce_compilation()
         derive_all(p)
         return p
 

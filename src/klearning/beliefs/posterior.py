@@ -94,7 +94,7 @@ def check_derived(p: Posterior, fresh: Posterior, name: str) -> None:
         refuse(f"{name}.{field}", "does not follow from visits and reward sums", differs(x, y), x)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def derive(p: Posterior, a: int, s: int) -> None:
     """Bring what follows from the statistics of (a, s) up to date."""
     squares = p.reward_squares[a, s] if learns_noise(p.prior) else 0.0
@@ -106,7 +106,7 @@ def derive(p: Posterior, a: int, s: int) -> None:
         p.model.scale[a, s] = p.discount / weight if weight > 0.0 else 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def derive_all(p: Posterior) -> None:
     for a in range(p.visits.shape[0]):
         for s in range(p.visits.shape[1]):
@@ -124,7 +124,7 @@ def learn(p: Posterior, episode: Episode) -> Posterior:
     return with_rows(p, rows)
 
 
-@kernel(borrows=True)
+@kernel
 def count(p: Posterior, rows: Rows, episode: Episode, first: int) -> int:
     """Condition on an episode from step ``first`` on; returns the first step whose row is full, else their number."""
     for l in range(first, episode.actions.size):

@@ -24,6 +24,7 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.draws import beta, normal, student
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Flags, Floats
 from klearning.beliefs.distributions import Rule, beta_cumulant, gauss_beta, gauss_normal, gaussian_cumulant
@@ -93,11 +94,11 @@ def draw_reward(
         return mean
     if is_beta(prior):
         heads, tails = prior.strength * prior.mean, prior.strength * (1.0 - prior.mean)
-        return rng.beta(heads + reward_sum, tails + (visits - reward_sum))
+        return beta(heads + reward_sum, tails + (visits - reward_sum), rng)
     if learns_noise(prior):
         freedom = prior.noise_strength + visits + 2.0
-        return mean + np.sqrt(variance * (freedom - 2.0) / freedom) * rng.standard_t(freedom)
-    return mean + np.sqrt(variance) * rng.standard_normal()
+        return mean + np.sqrt(variance * (freedom - 2.0) / freedom) * student(freedom, rng)
+    return mean + np.sqrt(variance) * normal(rng)
 
 
 class MeanRewards(NamedTuple):

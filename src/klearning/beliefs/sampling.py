@@ -13,6 +13,7 @@ probably references that Numba counts). So branches are taken once a draw (`draw
 import numpy as np
 
 from klearning.arrays.compiled import index, kernel
+from klearning.arrays.draws import exponential, gamma
 from klearning.arrays.rows import Rows
 from klearning.arrays.types import Floats, Layers
 from klearning.beliefs.posterior import Posterior, mean_rewards
@@ -53,7 +54,7 @@ def sample_reward(p: Posterior, a: int, s: int, rng: np.random.Generator) -> flo
 @kernel(inline=True)
 def log_gamma_draw(shape: float, rng: np.random.Generator) -> float:
     """log g, g ~ Gamma(shape): as a logarithm, because for shapes far below one g itself underflows."""
-    return np.log(rng.standard_gamma(shape + 1.0)) - rng.standard_exponential() / shape
+    return np.log(gamma(shape + 1.0, rng)) - exponential(rng) / shape
 
 
 @kernel(inline=True)

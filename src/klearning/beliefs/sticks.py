@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import index, kernel
+from klearning.arrays.draws import beta, exponential
 from klearning.arrays.elementary import exp_negative, log_unit
 from klearning.arrays.types import Floats, Ints
 from klearning.arrays.uniforms import half_key, one_to_two, threefry
@@ -89,15 +90,15 @@ def shares_of_unseen(sticks: Sticks, moves: Floats) -> Floats:
         for i in range(count):
             x, y = X[third + third + i], Y[i]
             while x + y > 1.0:
-                x = exp_negative(-rng.standard_exponential() / mass)
-                y = exp_negative(-rng.standard_exponential() * power)
+                x = exp_negative(-exponential(rng) / mass)
+                y = exp_negative(-exponential(rng) * power)
             shares[first + i] *= x / (x + y)
     for i in range(end):
         n = moves[i]
         if n == 0.0 or np.isinf(n):
             shares[i] = 1.0 if n == 0.0 else 0.0
         elif mass > 1.0 or n < 1.0:
-            shares[i] = rng.beta(mass, n)
+            shares[i] = beta(mass, n, rng)
     sticks.place[0] = sticks.left.size
     return shares
 

@@ -22,7 +22,6 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from klearning.arrays import checks
-from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.trees import layer_and_state, widen
 from klearning.arrays.types import Flags, Floats
@@ -118,7 +117,6 @@ class Learner(Knowledge):
         self.returns: list[float] = []
         self.said = np.zeros(len(agent.diagnostics))
         self.starts = np.zeros(1 + (1 if self.observations.discovers else self.observations.count))
-        announce_compilation()
         self.memory: Any = self.agent.begin(self._belief())
         self._fill_policy(0)
         # whether every step is acted in by the first layer

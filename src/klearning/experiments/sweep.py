@@ -5,7 +5,6 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from typing import NamedTuple
 
-from klearning.arrays.compiled import announce_compilation
 from klearning.experiments.batch import Batch, has, missing_batches, put_parts
 from klearning.experiments.checkpoints import CHECKPOINT_SECONDS
 from klearning.experiments.executors import Executor
@@ -92,7 +91,6 @@ def _outcomes(
 ) -> Generator[Outcome, None, None]:
     """Of all jobs that were not stopped. That the store cannot be written ends them all: it is no fault of one."""
     if jobs:
-        announce_compilation()
         with closing((executor or LocalExecutor()).run(jobs, progress)) as outcomes:
             for outcome in outcomes:
                 if outcome.end == "no store":

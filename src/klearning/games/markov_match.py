@@ -11,6 +11,7 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.draws import gamma, normal
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Prior
@@ -98,12 +99,12 @@ def drawn_ahead(C: Chair, l: int, s: int, draws: np.random.Generator) -> None:
         for j in range(D.matrix.shape[1]):
             total, value, mean = 0.0, 0.0, 0.0
             for k in range(first, last):
-                weight = draws.standard_gamma(C.alpha[s, i, j, k - first])
+                weight = gamma(C.alpha[s, i, j, k - first], draws)
                 total += weight
                 value += weight * D.values[k]
                 mean += B.chances[s, i, j, k - first] * D.values[k]
             after = value / total if total > 0.0 else mean  # all below the range of floats, once in a very long while
-            D.matrix[i, j] = B.means[s, i, j] + B.sds[s, i, j] * draws.standard_normal() + after
+            D.matrix[i, j] = B.means[s, i, j] + B.sds[s, i, j] * normal(draws) + after
 
 
 @kernel
@@ -154,7 +155,7 @@ def play_episode(truth: Outlook, us: Chair, them: Chair, noise: float, records: 
     s, total = draw(truth.initial, S.noise), 0.0
     for l in range(truth.layers.size - 1):
         row, column = draw(theirs[s], S.their_moves), draw(ours[s], S.our_moves)
-        payoff = truth.means[s, row, column] + noise * S.noise.standard_normal()
+        payoff = truth.means[s, row, column] + noise * normal(S.noise)
         total += payoff
         after = draw(truth.chances[s, row, column], S.noise) if l + 2 < truth.layers.size else -1
         if us.learns:

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
 from klearning.arrays.cards import html_card
-from klearning.arrays.compiled import announce_compilation, kernel
+from klearning.arrays.compiled import kernel
 from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats, Layers
@@ -317,7 +317,6 @@ def solve_markov(
     start = np.full(len(mu[0]), 1.0 / len(mu[0])) if initial is None else initial
     rho = np.ascontiguousarray(checks.distributions("initial", start, (len(mu[0]),)))
     tau = 0.0 if temperature is None else checks.moderate("temperature", temperature, 0.0, above=True)
-    announce_compilation()
     B = as_outlook(mu, s, P, doubts, rho)
     D = new_draft(*B.means.shape)
     if temperature is None:

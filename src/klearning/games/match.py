@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.draws import normal, uniform
 from klearning.arrays.tree_checks import fill, restored
 from klearning.arrays.trees import leaves
 from klearning.arrays.types import Arrays, Floats
@@ -74,7 +75,7 @@ def choose(side: Side, other: Floats, t: int, draws: np.random.Generator) -> Non
 @kernel
 def draw(mixture: Floats, stream: np.random.Generator) -> int:
     """A move; never one that has no chance."""
-    u, last = stream.random(), 0
+    u, last = uniform(stream), 0
     for k in range(mixture.size):
         if mixture[k] > 0.0:
             last = k
@@ -94,7 +95,7 @@ def settle(us: Side, them: Side, noise: float, log: Log, t: int, S: Streams) -> 
             for j in range(n):
                 value += them.mixture[i] * us.payoffs[i, j] * us.mixture[j]
     row, column = draw(them.mixture, S.their_moves), draw(us.mixture, S.our_moves)
-    payoff = us.payoffs[row, column] + noise * S.noise.standard_normal()
+    payoff = us.payoffs[row, column] + noise * normal(S.noise)
     log.values[t - 1], log.payoffs[t - 1] = value, payoff
     if log.policies.shape[0] > 0:
         for j in range(n):

@@ -11,7 +11,6 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.arrays.cards import html_card, text_card
-from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.frames import data_frame
 from klearning.arrays.pictures import axes_or_new
 from klearning.arrays.screen import ProgressBar
@@ -181,7 +180,6 @@ def play(
     belief, new_match = matchmaker(agent, game, them, prior)
     count, numbers = checks.whole("rounds", rounds), seed_list(seeds)
     workers = checks.whole("threads", threads) if threads is not None else None
-    announce_compilation()
     if is_compiled(agent) and is_compiled(them):
         new_match(numbers[0], 1, False).advance(1)  # compiles, once, before the clock
     began = time.perf_counter()

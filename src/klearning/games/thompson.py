@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from klearning.arrays.compiled import kernel
+from klearning.arrays.draws import normal
 from klearning.games.player import Player, Side
 
 
@@ -26,4 +27,4 @@ def drawn(side: Side, draws: np.random.Generator) -> None:
     """The matrix whose equilibrium is played."""
     for i in range(side.means.shape[0]):
         for j in range(side.means.shape[1]):
-            side.matrix[i, j] = side.means[i, j] + side.sds[i, j] * draws.standard_normal()
+            side.matrix[i, j] = side.means[i, j] + side.sds[i, j] * normal(draws)

@@ -13,7 +13,6 @@ from klearning.agents.k_learning import KLearning
 from klearning.agents.psrl import PSRL
 from klearning.agents.rlsvi import RLSVI
 from klearning.agents.ucbvi import UCBVI
-from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.screen import ProgressBar
 from klearning.beliefs.belief import Prior
 from klearning.gpu.batch import (
@@ -106,7 +105,6 @@ def checked_form(agent: Agent[Any], world: MDP | Worlds, prior: Prior, seeds: Se
         raise ValueError(f"seeds are {len(seeds)} and worlds {len(world)}: give as many of both")
     check_world(world)
     check_prior(prior, world)
-    announce_compilation()
     return FORMS[type(agent)](agent, prior, world.like if isinstance(world, Worlds) else world)
 
 

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
 from klearning.arrays.cards import digits, html_card
-from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.layers import by_layer, from_layers, offsets, size_text
 from klearning.arrays.pictures import draw_policy
@@ -279,7 +278,6 @@ def optimal_value(mdp: MDP) -> float:
 @uninterrupted  # once, not for each of its kernels
 def optimal(mdp: MDP) -> Solution:
     """Q*, V* (e-bellman_q) and an optimal policy, uniform over ties."""
-    announce_compilation()
     Q, V = np.zeros_like(mdp.reward), np.zeros(mdp.states)
     value = hard_sweep(mdp.model, mdp.reward, Q, V)
     policy = np.zeros_like(Q)
@@ -290,7 +288,6 @@ def optimal(mdp: MDP) -> Solution:
 @uninterrupted
 def evaluate(mdp: MDP, policy: Any) -> Solution:
     """Q^π and V^π (e-bell-pol) of a policy given as (S_l, A) arrays or one (S, A) table."""
-    announce_compilation()
     table = from_layers("policy", policy, mdp.layers, mdp.actions, checks.distributions)
     V = np.zeros(mdp.states)
     value = policy_sweep(mdp.model, mdp.reward, table, V, np.zeros(max(mdp.widths)))

@@ -42,7 +42,7 @@ def soft_arrays(layers: Ints, actions: int) -> Soft:
     return Soft(at, V, H, C, D, share, K_a, H_a, C_a, D_a)
 
 
-@kernel(borrows=True)
+@kernel
 def without_padding(layers: Ints, at: Ints, padded: Floats, out: Floats) -> None:
     """The states of every layer of ``padded``, without the lanes between the layers."""
     for l in range(layers.size - 1):
@@ -71,7 +71,7 @@ class Even(NamedTuple):
     D: float
 
 
-@kernel(inline=True, reorder=True, borrows=True)
+@kernel(inline=True, reorder=True)
 def spread_all_evenly(model: Model, l: int, W: Soft) -> Even:
     if l + 2 >= model.layers.size or model.mass == 0.0:
         return Even(0.0, 0.0, 0.0, 0.0)
@@ -87,7 +87,7 @@ def spread_all_evenly(model: Model, l: int, W: Soft) -> Even:
     return Even(q * V, q * H, q * C, q * D)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def backup(
     model: Model, c: Floats, tau: float, l: int, a: int, even: Even, W: Soft,
     K: Floats, H: Floats, C: Floats, D: Floats, at: int,
@@ -137,7 +137,7 @@ def backup(
         D[i] = rounded(c_s * thrice) + q * D_next
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def fold(tau: float, W: Soft, l: int, a: int) -> None:
     """Add one more action to a soft maximum, and to everything averaged under its policy:
 
@@ -169,7 +169,7 @@ def fold(tau: float, W: Soft, l: int, a: int) -> None:
         store(share, s, p)
 
 
-@kernel(borrows=True)
+@kernel
 def soft_sweep(model: Model, c: Floats, tau: float, W: Soft) -> tuple[float, float, float, float]:
     """The optimistic Bellman equation at one τ > 0. Returns f, H̄, C̄ and f″ at the start:
 
@@ -187,7 +187,7 @@ def soft_sweep(model: Model, c: Floats, tau: float, W: Soft) -> tuple[float, flo
     return at_start(model, W.V), at_start(model, W.H), at_start(model, W.C), at_start(model, W.D)
 
 
-@kernel(borrows=True)
+@kernel
 def boltzmann(layers: Ints, W: Soft, policy: Floats) -> None:
     """π(a|s) ∝ exp(K(s,a)/τ) (e-policy) from the shares: π(a) = share(a) · Π_{b>a} (1 − share(b))."""
     policy[0] = 1.0

@@ -64,25 +64,25 @@ def successor_range(layers: Ints, table: Ints) -> tuple[Ints, Ints]:
     return low, high
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def shared(model: Model) -> bool:
     """Whether all layers share one table."""
     return model.table[-1] == 0
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def row_of(model: Model, l: int, s: int) -> int:
     """Where the tables hold state s of layer l."""
     return s - model.layers[l] + model.table[l]
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def first_column(model: Model, x: Floats, l: int) -> int:
     """Where layer l begins in an array with a column for every state, or for every row of the tables."""
     return model.layers[l] if x.shape[1] == model.layers[-1] else model.table[l]
 
 
-@kernel(inline=True, reorder=True, borrows=True)
+@kernel(inline=True, reorder=True)
 def spread_evenly(model: Model, l: int, V: Floats) -> float:
     """mass · mean of V over layer l+1; zero behind the last layer."""
     if l + 2 >= model.layers.size or model.mass == 0.0:
@@ -94,7 +94,7 @@ def spread_evenly(model: Model, l: int, V: Floats) -> float:
     return model.mass * total / (high - low)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def expectation(model: Model, l: int, a: int, V: Floats, out: Floats) -> None:
     """out(i) = Σ_s' P(s'|s,a) V(s') for the states s of layer l, i counting from its first; 0 behind the last."""
     low, width = index(model.table[l]), index(model.layers[l + 1] - model.layers[l])
@@ -123,7 +123,7 @@ def expectation(model: Model, l: int, a: int, V: Floats, out: Floats) -> None:
         out[s - low] = scale[s] * total
 
 
-@kernel(borrows=True)
+@kernel
 def at_start(model: Model, V: Floats) -> float:
     """E_{s∼ρ} V_1(s)."""
     total = 0.0
@@ -132,7 +132,7 @@ def at_start(model: Model, V: Floats) -> float:
     return total
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def action_values(model: Model, reward: Floats, l: int, V: Floats, Q: Floats) -> None:
     """Q_l(s,a) = reward(s,a) + Σ_s' P(s'|s,a) V_{l+1}(s')."""
     low, high = model.layers[l], model.layers[l + 1]
@@ -144,14 +144,14 @@ def action_values(model: Model, reward: Floats, l: int, V: Floats, Q: Floats) ->
             Q_a[i] += r_a[i]
 
 
-@kernel(borrows=True)
+@kernel
 def all_action_values(model: Model, reward: Floats, V: Floats, Q: Floats) -> None:
     """Q of every layer from V of the next."""
     for l in range(model.layers.size - 1):
         action_values(model, reward, l, V, Q)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def maximum(model: Model, l: int, Q: Floats, V: Floats) -> None:
     """V_l(s) = max_a Q_l(s,a)."""
     for s in range(model.layers[l], model.layers[l + 1]):
@@ -161,7 +161,7 @@ def maximum(model: Model, l: int, Q: Floats, V: Floats) -> None:
         V[s] = best
 
 
-@kernel(borrows=True)
+@kernel
 def hard_sweep(model: Model, reward: Floats, Q: Floats, V: Floats) -> float:
     """Q* and V* (e-bellman_q); returns E_ρ V_1."""
     for l in range(model.layers.size - 2, -1, -1):
@@ -170,7 +170,7 @@ def hard_sweep(model: Model, reward: Floats, Q: Floats, V: Floats) -> float:
     return at_start(model, V)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def greedy_at(Q: Floats, s: int, policy: Floats) -> None:
     """In state s, uniform over the maximisers of Q."""
     actions = Q.shape[0]
@@ -183,14 +183,14 @@ def greedy_at(Q: Floats, s: int, policy: Floats) -> None:
         policy[a, s] = 1.0 / ties if Q[a, s] == best else 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def greedy(Q: Floats, policy: Floats) -> None:
     """The policy that is uniform over the maximisers of Q."""
     for s in range(Q.shape[1]):
         greedy_at(Q, s, policy)
 
 
-@kernel(borrows=True)
+@kernel
 def policy_sweep(model: Model, reward: Floats, policy: Floats, V: Floats, scratch: Floats) -> float:
     """V^π (e-bell-pol); returns J^π = E_ρ V_1^π."""
     for l in range(model.layers.size - 2, -1, -1):

@@ -47,7 +47,7 @@ def blend(nu: float, priced: Floats, plain: Floats, out: Floats, at: int, size: 
         out[at + i] = plain[i] + nu * (priced[i] - plain[i])
 
 
-@kernel(borrows=True)
+@kernel
 def blended_sweep(model: Model, c: Floats, nu: float, tau: float, room: Blended) -> tuple[float, float, float, float]:
     """As `soft_sweep`, with a share ν of the price: f, H̄, C̄ and f″."""
     W, u = room.soft, room.unseen
@@ -74,7 +74,7 @@ def blended_sweep(model: Model, c: Floats, nu: float, tau: float, room: Blended)
     return at_start(model, W.V), at_start(model, W.H), at_start(model, W.C), at_start(model, W.D)
 
 
-@kernel(borrows=True)
+@kernel
 def blended_at_optimum(
     model: Model, c: Floats, nu: float, warm: float, tolerance: float, policy: Floats, room: Blended
 ) -> Temperature:

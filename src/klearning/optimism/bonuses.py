@@ -135,7 +135,7 @@ def check_optimism(optimism: str | float, bonus: Bonus, words: tuple[str, ...] =
         )
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def half_variance(bonus: BonusNumbers, p: Posterior, l: int, a: int, s: int) -> float:
     """c of row (a, s) of the tables, for layer l."""
     if bonus.version == PAPER:
@@ -143,13 +143,13 @@ def half_variance(bonus: BonusNumbers, p: Posterior, l: int, a: int, s: int) -> 
     return 0.5 * (p.variance[a, s] + bonus.spread[l] / (4.0 * (p.total + p.moves[a, s] + 1.0)))
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def layers_of(model: Model, c: Floats) -> int:
     """How many layers c has columns for: all; or one, where it is the same for all and they share one table."""
     return model.layers.size - 1 if c.shape[1] == model.layers[-1] else 1
 
 
-@kernel(borrows=True)
+@kernel
 def fill(bonus: BonusNumbers, p: Posterior, c: Floats) -> None:
     """c everywhere."""
     layers, table = p.model.layers, p.model.table
@@ -159,7 +159,7 @@ def fill(bonus: BonusNumbers, p: Posterior, c: Floats) -> None:
                 c[a, s] = half_variance(bonus, p, l, a, s - layers[l] + table[l])
 
 
-@kernel(borrows=True)
+@kernel
 def refresh(bonus: BonusNumbers, p: Posterior, episode: Episode, c: Floats) -> None:
     """c where an episode has passed, in every layer that shares the row; elsewhere it is unchanged."""
     layers, table = p.model.layers, p.model.table
@@ -170,7 +170,7 @@ def refresh(bonus: BonusNumbers, p: Posterior, episode: Episode, c: Floats) -> N
             c[a, layers[other] + i] = half_variance(bonus, p, other, a, table[other] + i)
 
 
-@kernel(borrows=True)
+@kernel
 def largest_numerator(bonus: BonusNumbers, p: Posterior, c: Floats) -> float:
     """B of the schedule: σ² + L² as printed, else the largest 2c·(n∨1)."""
     if bonus.version == PAPER:

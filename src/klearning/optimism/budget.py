@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import kernel
+from klearning.arrays.copying import copy_numbers
 from klearning.arrays.types import Floats
 from klearning.optimism.arms import Arms, Room
 from klearning.optimism.mixture import MOST_STEPS, ROUNDING, best_mixture, weighted
@@ -47,7 +48,7 @@ def within_budget(arms: Arms, over: Floats, step: float, policy: Floats, room: R
     high = at_price(arms, over, step, cheap, room)
     while high.excess > 0.0:
         low, step = high, 2.0 * step
-        dear[:] = cheap
+        copy_numbers(cheap, dear)
         high = at_price(arms, over, low.multiplier + step, cheap, room)
     low_weight, high_weight = 1.0, 1.0  # the Illinois rule: halved where one end stays
     value, gap = np.inf, np.inf
@@ -67,10 +68,11 @@ def within_budget(arms: Arms, over: Floats, step: float, policy: Floats, room: R
         between = at_price(arms, over, middle, policy, room)
         if between.excess > 0.0:
             low, low_weight, high_weight = between, 1.0, 0.5 * high_weight
-            dear[:] = policy
+            copy_numbers(policy, dear)
         else:
             high, high_weight, low_weight = between, 1.0, 0.5 * low_weight
-            cheap[:] = policy
+            copy_numbers(policy, cheap)
     share = -high.excess / (low.excess - high.excess)
-    policy[:] = share * dear + (1.0 - share) * cheap
+    for i in range(policy.size):
+        policy[i] = share * dear[i] + (1.0 - share) * cheap[i]
     return Priced(low.multiplier if low.value < high.value else high.multiplier, value, gap, 0.0)

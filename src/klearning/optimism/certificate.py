@@ -13,7 +13,7 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.arrays.cards import digits, html_card
-from klearning.arrays.compiled import announce_compilation, kernel
+from klearning.arrays.compiled import kernel
 from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.layers import from_layers
 from klearning.arrays.types import Floats, Layers
@@ -61,7 +61,6 @@ def certify(belief: Belief, policy: Floats | Layers, draws: int = 200, seed: int
     """
     if not isinstance(belief, Belief):
         raise ValueError(f"belief={belief!r} is no Belief: give one, for example Belief.before(prior, world)")
-    announce_compilation()
     table = from_layers("policy", policy, belief.layers, belief.actions, checks.distributions)
     told, p = (
         by_draws(belief, table, checks.whole("draws", draws, 2), checks.whole("seed", seed, 0)),

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import index, kernel
+from klearning.arrays.copying import copy_numbers
 from klearning.arrays.elementary import exp_negative
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
@@ -104,7 +105,7 @@ def dual(model: Model, V: Floats, W: Flows) -> float:
     """D(V); u, λ and the residual of the flow are left behind."""
     layers, residual = model.layers, W.residual
     residual[:] = 0.0
-    residual[: model.initial.size] = model.initial
+    copy_numbers(model.initial, residual)
     value, states = at_start(model, V), index(V.size)
     for a in range(W.u.shape[0]):
         m, u, occupancy, doubt, full = W.reward[a], W.u[a], W.occupancy[a], W.doubt[a], W.full[a]

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import index, kernel
+from klearning.arrays.copying import copy_numbers
 from klearning.arrays.types import Floats
 from klearning.models.sweeps import Model, expectation, greedy, hard_sweep, occupancy_sweep
 from klearning.optimism.occupancy import (
@@ -166,7 +167,7 @@ def direction(model: Model, W: Flows) -> tuple[float, int]:
             p[s] = r[s] + squared / before * p[s]
         sweeps += 1
     backwards(model, v, W)
-    W.step[:] = W.x
+    copy_numbers(W.x, W.step)
     return -slope(W), sweeps
 
 
@@ -189,7 +190,7 @@ def move(model: Model, W: Flows, V: Floats, value: float, fall: float) -> float:
         there = dual(model, W.trial, W)
         rise = slope(W)
         if rise <= 0.0 or (rise <= fall and there <= value + ROUNDING * abs(value)):
-            V[:] = W.trial
+            copy_numbers(W.trial, V)
             return there
         length *= max(0.1, min(0.6, fall / (fall + rise))) if rise < np.inf else 0.1
     return dual(model, V, W)

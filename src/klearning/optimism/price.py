@@ -71,7 +71,7 @@ def clip(V: Floats, H: Floats, C: Floats, D: Floats, span: float) -> None:
             V[i], H[i], C[i], D[i] = V[least] + span, H[least], C[least], D[least]
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def tilt(u: Unseen, k: int, V: Floats, H: Floats, C: Floats, D: Floats, top: float, tau: float) -> None:
     """For eight knots the means of a layer under weights exp(b_k (V_i − top)/τ), and mean_i of these weights."""
     once, at, b = 1.0 / tau, index(k), load(u.knots, index(k))
@@ -110,7 +110,7 @@ def tilt_heavily(u: Unseen, k: int, V: Floats, H: Floats, C: Floats, D: Floats, 
     u.g[k] = (q * g).sum()
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def tilt_layer(model: Model, l: int, tau: float, W: Soft, u: Unseen) -> float:
     """For every knot, the means over layer l+1 under its weights; returns the largest value, 0 behind the last."""
     if l + 2 == model.layers.size:
@@ -121,7 +121,7 @@ def tilt_layer(model: Model, l: int, tau: float, W: Soft, u: Unseen) -> float:
     return tilt_knots(u, V, H, C, D, tau) if np.isinf(u.span[l]) else tilt_clipped(u, V, H, C, D, tau, u.span[l])
 
 
-@kernel(borrows=True)
+@kernel
 def tilt_knots(u: Unseen, V: Floats, H: Floats, C: Floats, D: Floats, tau: float) -> float:
     top = V[0]
     for i in range(V.size):
@@ -143,7 +143,7 @@ def tilt_clipped(u: Unseen, V: Floats, H: Floats, C: Floats, D: Floats, tau: flo
     return tilt_knots(u, V, H, C, D, tau)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def log_mean(u: Unseen, k: int) -> float:
     """log S of a knot."""
     return u.log_S[k] if u.mass > 1.0 else np.log(u.S[k])
@@ -180,7 +180,7 @@ def several_seen(
     return Part(v, H_q - (V_q - v) / tau, C_q, D_q - m * m / r.sum() / tau)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def place_in_table(u: Unseen, i: int, n: float) -> None:
     """Where a row that was seen n times has its weights.
 
@@ -190,7 +190,7 @@ def place_in_table(u: Unseen, i: int, n: float) -> None:
     u.seen.place[i], u.seen.keep[i] = place, (u.mass + u.counts[place]) / (u.mass + n)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def place_eight(u: Unseen, i: Any, n: Any) -> None:
     """The same of eight rows."""
     if in_all(n < DENSE + 1.0):
@@ -203,7 +203,7 @@ def place_eight(u: Unseen, i: Any, n: Any) -> None:
             place_in_table(u, i + j, u.seen.keep[i + j])
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def unseen_eight(u: Unseen, i: Any, top: float) -> None:
     """Rows that were never seen: whatever stands for what was seen has no weight."""
     none = eightfold(0.0)
@@ -215,7 +215,7 @@ def unseen_eight(u: Unseen, i: Any, top: float) -> None:
     store(u.seen.keep, i, eightfold(1.0))
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def see(model: Model, tau: float, l: int, a: int, top: float, W: Soft, u: Unseen) -> None:
     """What was seen of the rows of a layer, and how often; a row that was not has all its weight on the last knot."""
     rows, seen, row = model.rows, u.seen, index(model.table[l])
@@ -254,7 +254,7 @@ def see(model: Model, tau: float, l: int, a: int, top: float, W: Soft, u: Unseen
         seen.V[s], seen.place[s], seen.keep[s] = top, 0, 1.0  # of whom `mix` asks no more than of the others
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def chances_near(u: Unseen, place: Any, keep: Any, y: Any) -> Any:
     """Of eight rows ω_k · mean_i exp(b_k (V_i − v)/τ) for every knot, with y = (v − top)/τ; returns their sum less 1.
 
@@ -274,7 +274,7 @@ def chances_near(u: Unseen, place: Any, keep: Any, y: Any) -> Any:
     return beyond
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def chances_far(u: Unseen, j: int, place: int, keep: float, y: float) -> None:
     """The same for one row, column j, by logarithms and less a factor: where one may be beyond the range of floats."""
     best = -np.inf
@@ -289,7 +289,7 @@ def chances_far(u: Unseen, j: int, place: int, keep: float, y: float) -> None:
     u.shift[j] = best
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def chances(u: Unseen, i: Any, y: Any) -> tuple[Any, Any, Any]:
     """Those of eight rows, each in the one way or the other: above what they are reckoned, less what, their sum less 1.
 
@@ -309,7 +309,7 @@ def chances(u: Unseen, i: Any, y: Any) -> tuple[Any, Any, Any]:
     return choose(near, y, none), choose(near, none, load(u.shift, index(0))), choose(near, beyond, 1.0)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def chances_of(u: Unseen, v: float, n: float, top: float, tau: float) -> None:
     """Those of one row, seen n times, in the first column."""
     place_in_table(u, 0, n)
@@ -320,7 +320,7 @@ def chances_of(u: Unseen, v: float, n: float, top: float, tau: float) -> None:
         chances_far(u, 0, place, keep, y)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def all_unseen(u: Unseen, top: float, tau: float) -> Part:
     """φ of a row that was never seen: all weight is on the last knot."""
     last = u.knots.size - 1
@@ -328,7 +328,7 @@ def all_unseen(u: Unseen, top: float, tau: float) -> Part:
     return Part(top + tau * phi, u.H[last] - (u.x[last] - phi), u.C[last], u.D[last] + u.variance[last] / tau)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def mix_layer(u: Unseen, width: int, top: float, tau: float) -> None:
     """φ of the rows of a layer, from what `see` left, in its place."""
     unvisited = all_unseen(u, top, tau)
@@ -336,7 +336,7 @@ def mix_layer(u: Unseen, width: int, top: float, tau: float) -> None:
         mix(u, i, unvisited, top, tau)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def mix(u: Unseen, i: Any, unvisited: Part, top: float, tau: float) -> None:
     """φ of eight rows from what was seen of them and, knot by knot, what was not: one log-sum-exp.
 

@@ -48,7 +48,7 @@ def priced_arrays(belief: Belief, p: Posterior) -> Priced:
     return Priced(soft_arrays(belief.layers, belief.actions), unseen)
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def priced_backup(
     model: Model, c: Floats, tau: float, l: int, a: int, top: float, W: Soft, u: Unseen,
     K: Floats, H: Floats, C: Floats, D: Floats, at: int,
@@ -74,7 +74,7 @@ def priced_backup(
         D[at + i] = c_s * thrice + gamma * seen.D[i]
 
 
-@kernel(borrows=True)
+@kernel
 def priced_sweep(model: Model, c: Floats, tau: float, room: Priced) -> tuple[float, float, float, float]:
     """As `soft_sweep`, with a price for unknown transitions: f, H̄, C̄ and f″."""
     W, u = room.soft, room.unseen
@@ -90,7 +90,7 @@ def priced_sweep(model: Model, c: Floats, tau: float, room: Priced) -> tuple[flo
     return at_start(model, W.V), at_start(model, W.H), at_start(model, W.C), at_start(model, W.D)
 
 
-@kernel(borrows=True)
+@kernel
 def priced_k_values(model: Model, c: Floats, tau: float, K: Floats, V: Floats, room: Priced) -> None:
     """K and V of every layer, from what the last sweep left."""
     W, u = room.soft, room.unseen
@@ -103,7 +103,7 @@ def priced_k_values(model: Model, c: Floats, tau: float, K: Floats, V: Floats, r
                 K[a, model.layers[l] + i] = 0.0 if i == model.end else W.K_a[i]
 
 
-@kernel(borrows=True)
+@kernel
 def priced_at_temperature(model: Model, c: Floats, tau: float, policy: Floats, room: Priced) -> Temperature:
     """The sweep at a given τ, and its two limits."""
     if tau == 0.0 or np.isinf(tau):
@@ -113,7 +113,7 @@ def priced_at_temperature(model: Model, c: Floats, tau: float, policy: Floats, r
     return Temperature(tau, f, duality_gap(tau, H, C), 1, tau)
 
 
-@kernel(borrows=True)
+@kernel
 def priced_at_optimum(
     model: Model, c: Floats, warm: float, tolerance: float, policy: Floats, room: Priced
 ) -> Temperature:
@@ -142,7 +142,7 @@ def priced_at_optimum(
     return at_limit(model, 0.0, policy)
 
 
-@kernel(borrows=True)
+@kernel
 def largest_reward(model: Model) -> float:
     """The largest |m(s,a)| of actions that are allowed."""
     largest = 0.0

@@ -90,7 +90,9 @@ def plain_k_values(model: Model, c: Floats, tau: float, K: Floats, V: Floats, W:
     """K and V of every layer, from what the last sweep left."""
     without_padding(model.layers, W.at, W.V, V)
     all_action_values(model, model.reward, V, K)
-    K += c / tau
+    for a in range(c.shape[0]):
+        for i in range(c.shape[1]):
+            K[a, i] += c[a, i] / tau
 
 
 # the workspace says which sweep: its kind is known when a kernel is compiled

@@ -88,7 +88,7 @@ def at_limit(model: Model, tau: float, policy: Floats) -> Temperature:
     return Temperature(tau, bound, 0.0, 1, 0.0)
 
 
-@kernel(borrows=True)
+@kernel
 def at_temperature(model: Model, c: Floats, tau: float, policy: Floats, W: Soft) -> Temperature:
     """The sweep at a given τ, and its two limits."""
     if tau == 0.0 or np.isinf(tau):
@@ -107,7 +107,7 @@ class Point(NamedTuple):
     curvature: float
 
 
-@kernel(borrows=True)
+@kernel
 def at_optimum(model: Model, c: Floats, warm: float, tolerance: float, policy: Floats, W: Soft) -> Temperature:
     """Newton in log τ, kept inside a bracket, until the gap is below ``tolerance`` times f − J, and times f.
 

@@ -175,7 +175,7 @@ def heavy_cell(mass: float, n: float, low: float, high: float) -> tuple[Floats, 
     return np.exp(-np.logaddexp(0.0, -x)), height(x) + np.log((half * NODE_WEIGHTS).ravel())
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def place_of(counts: Ints, n: float) -> int:
     """The last row of the table whose count is at most n."""
     if n <= DENSE:

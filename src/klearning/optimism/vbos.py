@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
 from klearning.arrays.cards import digits, html_card
-from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
 from klearning.models.sweeps import FORBIDDEN
@@ -64,7 +63,6 @@ def vbos(
     more than the budget on average.
     """
     arms = _believed(means, sds) if isinstance(means, Belief) else _gaussian(means, sds)
-    announce_compilation()
     count = arms.means.size
     if costs is not None or budget is not None:
         return _within(arms, checks.array("costs", _given("costs", costs), (count,)), _given("budget", budget))

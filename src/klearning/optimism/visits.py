@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import kernel
+from klearning.arrays.copying import copy_numbers, copy_table
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Flags, Floats, Ints
 from klearning.beliefs.belief import Belief
@@ -270,7 +271,7 @@ def flows_forth(model: Model, c: Floats, unit: float, room: Visits) -> tuple[flo
     layers, gamma, onward = model.layers, room.unseen.discount, room.onward
     dual = heat = steps = 0.0
     onward[:] = 0.0
-    onward[: layers[1]] = model.initial
+    copy_numbers(model.initial, onward)
     even = np.zeros(room.unseen.knots.size)
     for l in range(layers.size - 1):
         low, high, weight, last = layers[l], layers[l + 1], gamma**l, l + 2 == layers.size
@@ -361,14 +362,14 @@ def visits_search(
         enough, better = max(tolerance, PRECISION) * abs(bound), best - bound
         if better > 0.0:
             best = bound
-            room.kept[:] = room.arrives
+            copy_numbers(room.arrives, room.kept)
         else:
             step *= 0.5
         if (gap <= enough and better <= enough) or rounds == MOST_ROUNDS:
             if better > 0.0:
                 break
             settled = True
-            room.arrives[:] = room.kept
+            copy_numbers(room.kept, room.arrives)
         else:
             closer(model, step, free, room)
     for s in range(policy.shape[1]):
@@ -402,7 +403,7 @@ def visits_at_temperature(model: Model, c: Floats, tau: float, policy: Floats, r
 def visits_k_values(model: Model, c: Floats, tau: float, K: Floats, V: Floats, room: Visits) -> None:
     """K = m + c/T + φ_T(V_{l+1}) at its own T, and V; from what the last sweep left."""
     without_padding(model.layers, room.soft.at, room.soft.V, V)
-    K[:] = room.K
+    copy_table(room.K, K)
     for l in range(model.layers.size - 1):
         if model.end >= 0:
             K[:, model.layers[l] + model.end] = 0.0

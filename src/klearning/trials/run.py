@@ -10,7 +10,6 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.arrays.cards import html_card, text_card
-from klearning.arrays.compiled import announce_compilation
 from klearning.arrays.frames import data_frame
 from klearning.arrays.pictures import axes_or_new
 from klearning.arrays.screen import ProgressBar
@@ -222,7 +221,6 @@ def run(
                 "leave out threads and evaluate_every"
             )
         return DEVICES[device](agent, world, knows, episodes, numbers, progress)
-    announce_compilation()
     best = optimal_value(world)
     Trial(agent, world, knows, numbers[0], 1).advance(1)  # compiles, once, before the clock
     began = time.perf_counter()

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import kernel
+from klearning.arrays.draws import normal, uniform
 from klearning.arrays.rows import Rows
 from klearning.arrays.types import Flags, Floats, Ints
 from klearning.beliefs.posterior import Episode
@@ -53,14 +54,14 @@ class Task(NamedTuple):
     row_stream: np.random.Generator  # for agents that sample transitions
 
 
-@kernel(borrows=True)
+@kernel
 def play(task: Task, policy: Floats, t: int) -> None:
     """Episode t = 0, 1, …: evaluate the policy, follow it once, write the trajectory into ``task.episode``."""
     evaluate(task, policy, t)
     follow(task, policy, t)
 
 
-@kernel(borrows=True)
+@kernel
 def evaluate(task: Task, policy: Floats, t: int) -> None:
     """Log the policy's exact value, or the last one that is known."""
     model, values = task.world.model, task.log.values
@@ -70,7 +71,7 @@ def evaluate(task: Task, policy: Floats, t: int) -> None:
         values[t] = values[t - 1]
 
 
-@kernel(borrows=True)
+@kernel
 def follow(task: Task, policy: Floats, t: int) -> None:
     """Walk a policy through the world."""
     world, log, episode = task.world, task.log, task.episode
@@ -78,14 +79,14 @@ def follow(task: Task, policy: Floats, t: int) -> None:
     total, hit = 0.0, False
     s = draw_start(model.initial, nature)
     for l in range(model.layers.size - 1):
-        a = draw_action(policy, s, task.action_stream.random())
+        a = draw_action(policy, s, uniform(task.action_stream))
         r = model.reward[a, s]
         if s - model.layers[l] == world.end:
             r = 0.0
         elif world.bernoulli:
-            r = 1.0 if nature.random() < r else 0.0
+            r = 1.0 if uniform(nature) < r else 0.0
         elif world.noise[a, s] > 0.0:
-            r += world.noise[a, s] * nature.standard_normal()
+            r += world.noise[a, s] * normal(nature)
         episode.states[l], episode.actions[l], episode.rewards[l] = s, a, r
         log.visits[a, s] += 1.0
         total += r
@@ -96,7 +97,7 @@ def follow(task: Task, policy: Floats, t: int) -> None:
     log.hits[t] = hit or (world.goal_place >= 0 and passed(episode, model.layers, world.goal_place, world.goal_action))
 
 
-@kernel(borrows=True)
+@kernel
 def passed(episode: Episode, layers: Ints, place: int, action: int) -> bool:
     """Whether an action was taken in this place, counted from the first state of a layer, at any step."""
     for l in range(episode.actions.size):
@@ -105,7 +106,7 @@ def passed(episode: Episode, layers: Ints, place: int, action: int) -> bool:
     return False
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def draw_action(policy: Floats, s: int, u: float) -> int:
     """The action that a uniform u in [0, 1) falls on in state s."""
     last = 0
@@ -118,10 +119,10 @@ def draw_action(policy: Floats, s: int, u: float) -> int:
     return last
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def draw_start(initial: Floats, rng: np.random.Generator) -> int:
     """A state of the first layer."""
-    last, u = 0, rng.random()
+    last, u = 0, uniform(rng)
     for s in range(initial.size):
         if initial[s] > 0.0:
             last = s
@@ -131,13 +132,13 @@ def draw_start(initial: Floats, rng: np.random.Generator) -> int:
     return last
 
 
-@kernel(inline=True, borrows=True)
+@kernel(inline=True)
 def next_state(rows: Rows, a: int, s: int, rng: np.random.Generator) -> int:
     """A successor of (a, s); no randomness is spent where there is but one."""
     e = rows.start[a, s]
     end = e + rows.length[a, s] - 1
     if e < end:
-        u = rng.random() - rows.weight[e]
+        u = uniform(rng) - rows.weight[e]
         while u >= 0.0 and e < end:
             e += 1
             u -= rows.weight[e]
