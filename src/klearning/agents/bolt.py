@@ -18,6 +18,7 @@ import numpy as np
 from klearning.agents.value_iteration import Planning, ValueIteration, update
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.loops import largest
 from klearning.arrays.types import Floats
 from klearning.models.sweeps import action_values, greedy, maximum, row_of
 from klearning.trials.task import Streams, Task, play
@@ -33,7 +34,7 @@ def plan(memory: Planning, settings: Settings) -> None:
     p, reward, Q, V, eta = memory.posterior, memory.reward, memory.Q, memory.V, settings.eta
     layers = p.model.layers
     for l in range(layers.size - 2, -1, -1):
-        best = V[layers[l + 1] : layers[l + 2]].max() if l + 2 < layers.size else 0.0
+        best = largest(V[layers[l + 1] : layers[l + 2]]) if l + 2 < layers.size else 0.0
         action_values(p.model, p.model.reward, l, V, Q)
         for a in range(Q.shape[0]):
             for s in range(layers[l], layers[l + 1]):

@@ -20,7 +20,8 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
-from klearning.arrays.copying import copy_table
+from klearning.arrays.lanes import rounded
+from klearning.arrays.loops import copy_table
 from klearning.arrays.draws import uniform
 from klearning.arrays.tree_checks import differs, refuse
 from klearning.arrays.trees import marked
@@ -151,8 +152,13 @@ def draw_value(memory: Sampled, rewards: np.random.Generator, rows: np.random.Ge
 @kernel
 def mean_and_error(values: Floats) -> tuple[float, float]:
     """Of one value nothing says how far off it is."""
-    n, mean = values.size, values.mean()
-    return mean, np.sqrt(((values - mean) ** 2).sum() / (n * (n - 1))) if n > 1 else np.inf
+    n, total, squares = values.size, 0.0, 0.0
+    for i in range(n):
+        total += values[i]
+    mean = total / n
+    for i in range(n):
+        squares += rounded((values[i] - mean) * (values[i] - mean))
+    return mean, np.sqrt(squares / (n * (n - 1))) if n > 1 else np.inf
 
 
 @kernel

@@ -19,7 +19,7 @@ import numpy as np
 
 from klearning.agents.calibrated_optimism import Room, Rule, draw_rule, estimate_value, follows_draw
 from klearning.arrays.compiled import kernel
-from klearning.arrays.copying import copy_table
+from klearning.arrays.loops import copy_table
 from klearning.arrays.tree_checks import refuse
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
@@ -93,7 +93,9 @@ def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.rand
     enough = calibrate(
         p.model, c, target, memory.optimism, memory.warm, rule.tolerance, memory.policy, work.feasible, memory.soft
     )
-    work.stated[:] *= np.sqrt(enough.optimism)
+    for a in range(c.shape[0]):
+        for i in range(c.shape[1]):
+            work.stated[a, i] *= np.sqrt(enough.optimism)
     best = occupy(p.model, p.discount, rule.tolerance, work, memory.V, memory.solution)
     copy_table(memory.solution, memory.policy)
     thompson = follows_draw(memory, rule.thompson, estimate, rewards)

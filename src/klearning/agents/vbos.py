@@ -71,7 +71,8 @@ def plan(memory: Memory) -> tuple[float, float]:
     for s in range(memory.policy.shape[1]):
         best = best_mixture(believed(p, s, bench.arms), bench.price, bench.policy, bench.room)
         memory.V[s] = best.value
-        memory.policy[:, s] = bench.policy
+        for a in range(memory.policy.shape[0]):
+            memory.policy[a, s] = bench.policy[a]
         bound += p.model.initial[s] * best.value
         gap += p.model.initial[s] * best.gap
     return bound, gap

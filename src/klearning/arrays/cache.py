@@ -28,6 +28,7 @@ import numpy as np
 from numba.core.registry import cpu_target
 from numba.core.serialize import dumps
 
+COMPILER = tuple(f"klearning.arrays.{name}" for name in ("cache", "linking", "references"))
 ENDING = ".kernel"
 DAY = 86400.0
 LONGEST_UNUSED = 30 * DAY
@@ -67,21 +68,16 @@ def key_of(function: Callable[..., Any], arguments: tuple[Any, ...], role: str =
 
 @cache
 def machine() -> tuple[Any, ...]:
-    """Everything besides source and types that the code depends on."""
-    config = numba.config
+    """Everything besides a kernel's source and types that its code depends on."""
     settings = (
-        "BOUNDSCHECK",
-        "OPT",
-        "LOOP_VECTORIZE",
+        "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "DISABLE_INTEL_SVML", "ENABLE_AVX", "LOOP_VECTORIZE", "OPT",
         "SLP_VECTORIZE",
-        "ENABLE_AVX",
-        "DISABLE_INTEL_SVML",
-        "DEBUGINFO_DEFAULT",
-    )
+    )  # fmt: skip
     return (
+        [source_digest(name) for name in COMPILER],
         sys.implementation.cache_tag, numba.__version__, np.__version__,
         cpu_target.target_context.codegen().magic_tuple(),
-        [(name, getattr(config, name, None)) for name in settings],
+        [(name, getattr(numba.config, name, None)) for name in settings],
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar, cast, overload
 import numpy as np
 
 from klearning.arrays.interrupts import uninterrupted
+from klearning.arrays.types import Floats, Ints
 
 index = np.uint64  # an unsigned index needs no check for negative ones, which would keep loops from vectorising
 
@@ -35,18 +36,19 @@ def kernel(function: Any = None, *, inline: bool = False, reorder: bool = False)
 
 
 class Kernel:
-    """A function that is compiled when it is first called. No signal arrives while it runs.
+    """A function that is compiled when it is first called.
 
     Kernels call its `code`. Python calls its `entry`, which turns Python's records into the machine's, calls the code,
-    and turns what it returns back.
+    and turns what it returns back. While records are made, no signal may arrive.
     """
 
     def __init__(self, function: Callable[..., Any], inline: bool, reorder: bool) -> None:
         self.function, self.inline, self.reorder = function, inline, reorder
+        self.plain = _is_plain(function.__annotations__)
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
-        if uninterrupted.depth:  # in this thread, or in one where no handler runs
+        if self.plain or uninterrupted.depth:  # in this thread, or in one where no handler runs
             return self.entry(*arguments)
         with uninterrupted:
             return self.entry(*arguments)
@@ -66,6 +68,12 @@ class Kernel:
     @property
     def _numba_type_(self) -> Any:
         return self.code.type
+
+
+def _is_plain(annotations: Mapping[str, Any]) -> bool:
+    """Whether a kernel takes numbers and arrays only, and returns at most a number: Python makes no object of ours."""
+    taken = {kind for name, kind in annotations.items() if name != "return"}
+    return annotations.get("return", Any) in (None, bool, int, float) and taken <= {bool, int, float, Floats, Ints}
 
 
 class ByRecord:

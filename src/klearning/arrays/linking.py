@@ -14,6 +14,7 @@ import gc
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from typing import Any, NamedTuple, get_args
 
 from llvmlite import binding as llvm
@@ -22,6 +23,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.environment import Environment
 from numba.core.errors import NumbaError, TypingError
 from numba.core.imputils import impl_ret_new_ref
 from numba.core.lowering import Lower
@@ -41,14 +43,18 @@ ALONE, ENTRY = "alone", "entry"  # what else there is of a kernel in the cache: 
 ALLOCATORS = {
     "concatenate", "copy", "empty", "empty_like", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like",
 }  # fmt: skip
-COMPOUND = (types.Array, types.BaseTuple, types.NumPyRandomGeneratorType, Reference)
+COMPOUND = (types.Array, types.BaseTuple, Reference)
 
 
 class Library(JITCodeLibrary):  # type: ignore[misc]  # Numba is not typed
-    """The code of one kernel. Numba optimises every function, then the module twice; the last time is enough."""
+    """The code of one kernel. Unlike Numba's, it runs no optimiser over functions that are only declared."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes, builder = self._codegen._function_pass_manager()
+                passes.run(function, builder)
 
 
 class ApartLibrary(Library):
@@ -79,13 +85,6 @@ class CopiedLibrary(Library):
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
         self._finalized = True
-
-
-class EntryLibrary(Library):
-    """What turns the arguments of a call from Python into the machine's: run once per call, so not optimised."""
-
-    def _optimize_final_module(self) -> None:
-        pass
 
 
 class WithoutEnvironment:
@@ -146,16 +145,19 @@ class Code:
             "no_cpython_wrapper": True,
         }
         self.signature = inspect.signature(function)
-        self.returns_arrays = holds_arrays(function.__annotations__.get("return"))
-        self.counts = self.returns_arrays or not ALLOCATORS.isdisjoint(function.__code__.co_names)
+        returned = function.__annotations__.get("return")
+        self.counts = holds_arrays(returned) or not ALLOCATORS.isdisjoint(function.__code__.co_names)
+        kinds = (function.__annotations__.get(name) for name in self.signature.parameters)
+        self.by_value = tuple(kind in records_in(returned) for kind in kinds)
         self.results: dict[tuple[Any, ...], Any] = {}
         self.type = KernelType(self)
 
     def passed(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The types of arguments as they are passed: records by reference, or, if some are returned, as values."""
-        if self.returns_arrays:
-            return tuple(map(value_of, arguments))
-        return tuple(arguments if self.inline else map(referred, arguments))
+        """The types of arguments as they are passed: records by reference; as values if they may be returned."""
+        return tuple(
+            value_of(kind) if by_value else kind if self.inline else referred(kind)
+            for kind, by_value in zip(arguments, self.by_value, strict=True)
+        )
 
     def compiled(self, arguments: tuple[Any, ...]) -> Any:
         """Numba's result for these types of arguments, for kernels to call."""
@@ -206,7 +208,13 @@ class Code:
         contexts = cpu_target.typing_context, cpu_target.target_context
         steps = KernelCompiler(*contexts, None, arguments, None, flags, {})
         steps.state.kernel_library, steps.state.kernel_key = library, key
-        return steps.compile_extra(self.function)
+        found = steps.compile_extra(self.function)
+        if holds_references(found.signature.return_type):
+            raise TypeError(
+                f"{self.function.__qualname__} returns a record that it was given: annotate the argument and what it "
+                "returns with the record's class, or return a new record"
+            )
+        return found
 
     def entry(self, arguments: tuple[Any, ...]) -> Any:
         """Numba's result for these types of arguments, for Python to call."""
@@ -224,15 +232,19 @@ class Code:
         if isinstance(code.library, CopiedLibrary):
             code = self._apart(passed, ALONE)
         context = cpu_target.target_context.subtarget(enable_nrt=True)
-        library = EntryLibrary(context.codegen(), f"{self.function.__qualname__}.{ENTRY}")
+        library = Library(context.codegen(), f"{self.function.__qualname__}.{ENTRY}")
         library.enable_object_caching()
+        callee = copy(code.fndesc)
+        callee.env_name += f".{ENTRY}"  # what a wrapper needs of Python is found by this name
+        environment = Environment.from_fndesc(callee)
         with context.push_code_library(library):
-            context.create_cpython_wrapper(library, code.fndesc, code.environment, None, release_gil=True)
+            context.create_cpython_wrapper(library, callee, environment, None, release_gil=True)
         library.add_linking_library(code.library)
-        call = context.get_executable(library, code.fndesc, code.environment)
         return code._replace(
+            entry_point=context.get_executable(library, callee, environment),
+            fndesc=callee,
+            environment=environment,
             library=library,
-            entry_point=call,
             signature=signature(code.signature.return_type, *arguments),
             reload_init=list(library._reload_init),
         )
@@ -242,6 +254,13 @@ def holds_arrays(annotation: Any) -> bool:
     """Whether a type that a kernel is annotated with is an array, or holds one."""
     parts = (*get_args(annotation), *getattr(annotation, "__annotations__", {}).values())
     return annotation in (Floats, Ints, Flags) or any(map(holds_arrays, parts))
+
+
+def records_in(annotation: Any) -> set[Any]:
+    """A record, and all records that are parts of it; several if it is one of several."""
+    parts = (*get_args(annotation), *getattr(annotation, "__annotations__", {}).values())
+    inner = set().union(*map(records_in, parts))
+    return inner | {annotation} if hasattr(annotation, "_fields") else inner
 
 
 @contextmanager
@@ -301,6 +320,10 @@ def check_no_arrays(kind: Any) -> None:
             check_no_arrays(part)
     elif isinstance(kind, types.Array):
         raise TypingError("an array is returned to a kernel that counts no references")
+
+
+def holds_references(kind: Any) -> bool:
+    return isinstance(kind, Reference) or (isinstance(kind, types.BaseTuple) and any(map(holds_references, kind)))
 
 
 class ChoiceType(types.Callable, types.Opaque):  # type: ignore[misc]

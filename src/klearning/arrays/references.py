@@ -4,6 +4,7 @@ Numba passes a record as hundreds of words, one for each part of each array that
 `Reference` is one word. What it points to does not change while a kernel runs, and outlives it: the caller holds it.
 """
 
+from functools import reduce
 from typing import Any
 
 from llvmlite import ir
@@ -67,9 +68,37 @@ def read(context: Any, builder: Any, kind: Reference, address: Any, name: str) -
     part, field = kind.record.types[i], cgutils.gep_inbounds(builder, address, 0, i)
     if isinstance(part, types.BaseNamedTuple):
         return field
-    value = builder.load(field)
-    value.set_metadata("invariant.load", builder.module.add_metadata([]))  # whatever is written to arrays meanwhile
-    return impl_ret_borrowed(context, builder, part, value)
+    if isinstance(part, types.Array) and part.layout == "C":
+        return read_array(context, builder, part, field)
+    return impl_ret_borrowed(context, builder, part, builder.load(field))
+
+
+def read_array(context: Any, builder: Any, kind: types.Array, field: Any) -> Any:
+    """An array of which nothing is read but where it lies and its shape; nobody counts references to it."""
+    word, model = context.get_value_type(types.intp), context.data_model_manager[kind]
+    data, shape = (model.get_field_position(name) for name in ("data", "shape"))
+    lengths = [_unchanging(builder, field, shape, d) for d in range(kind.ndim)]
+    strides = [word(context.get_abi_sizeof(context.get_data_type(kind.dtype)))]
+    for length in reversed(lengths[1:]):
+        strides.insert(0, builder.mul(strides[0], length))
+    parts = {
+        "nitems": reduce(builder.mul, lengths),
+        "itemsize": strides[-1],
+        "data": _unchanging(builder, field, data),
+        "shape": cgutils.pack_array(builder, lengths, word),
+        "strides": cgutils.pack_array(builder, strides, word),
+    }
+    array = ir.Constant(context.get_value_type(kind), None)
+    for name, part in parts.items():
+        array = builder.insert_value(array, part, model.get_field_position(name))
+    return array
+
+
+def _unchanging(builder: Any, address: Any, *path: int) -> Any:
+    """What is read from an address, and is the same whatever is written to arrays meanwhile."""
+    value = builder.load(cgutils.gep_inbounds(builder, address, 0, *path))
+    value.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return value
 
 
 @lower_cast(types.BaseNamedTuple, Reference)  # type: ignore[untyped-decorator]

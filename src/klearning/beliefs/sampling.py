@@ -193,8 +193,9 @@ def draw_whole(p: Posterior, rewards: np.random.Generator, transitions: np.rando
     """One draw of such a table."""
     if shared(p.model):
         return draw_shared(p, rewards, transitions)
-    m = p.model
-    return Model(m.layers, m.table, m.end, m.initial, sample_rewards(p, rewards), m.scale, m.mass, m.rows)
+    m, r = p.model, p.model.rows
+    rows = Rows(r.start, r.length, r.room, r.succ, r.weight, r.used)
+    return Model(m.layers, m.table, m.end, m.initial, sample_rewards(p, rewards), m.scale, m.mass, rows)
 
 
 @kernel

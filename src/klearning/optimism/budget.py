@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import kernel
-from klearning.arrays.copying import copy_numbers
+from klearning.arrays.loops import copy_numbers, largest
 from klearning.arrays.types import Floats
 from klearning.optimism.arms import Arms, Room
 from klearning.optimism.mixture import MOST_STEPS, ROUNDING, best_mixture, weighted
@@ -59,7 +59,7 @@ def within_budget(arms: Arms, over: Floats, step: float, policy: Floats, room: R
         value = min(low.value, high.value)
         gap = max(value - lower, 0.0)
         width = high.multiplier - low.multiplier
-        if gap <= ROUNDING * (abs(value) + arms.sds.max()) or width <= 4.0 * ROUNDING * high.multiplier:
+        if gap <= ROUNDING * (abs(value) + largest(arms.sds)) or width <= 4.0 * ROUNDING * high.multiplier:
             break
         e_low, e_high = low_weight * low.excess, high_weight * high.excess
         middle = low.multiplier + width * min(max(e_low / (e_low - e_high), 1e-3), 1.0 - 1e-3)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import index, kernel
-from klearning.arrays.copying import copy_numbers
+from klearning.arrays.loops import copy_numbers
 from klearning.arrays.elementary import exp_negative
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import index, kernel
-from klearning.arrays.copying import copy_numbers
+from klearning.arrays.loops import copy_numbers
 from klearning.arrays.types import Floats
 from klearning.models.sweeps import Model, expectation, greedy, hard_sweep, occupancy_sweep
 from klearning.optimism.occupancy import (
@@ -131,7 +131,7 @@ def forwards(model: Model, W: Flows, y: Floats) -> None:
             spread, share = W.spread[a][low:high], W.share[a][low:high]
             for i in range(n):
                 spread[i] += share[i] * y_l[i]
-            carry(model, l, a, spread, y)
+            carry(model, l, np.int64(a), spread, y)
 
 
 @kernel
@@ -197,12 +197,21 @@ def move(model: Model, W: Flows, V: Floats, value: float, fall: float) -> float:
 
 
 @kernel
+def furthest(x: Floats) -> float:
+    """The largest distance from zero."""
+    found = 0.0
+    for i in range(x.size):
+        found = max(found, abs(x[i]))
+    return found
+
+
+@kernel
 def descend(model: Model, W: Flows, tolerance: float, V: Floats, policy: Floats) -> Occupied:
     """Newton's steps until the gap is ``tolerance`` of the optimism, measured where it may well be."""
     value, fall, sweeps = dual(model, V, W), np.inf, 0
     if policy.shape[0] == 1:  # nothing to choose: the values that balance are the best
         mean, optimism, gap = follow(model, W, policy)
-        return Occupied(mean + optimism, optimism, 0.0, np.abs(W.residual).max(), 0, 0)
+        return Occupied(mean + optimism, optimism, 0.0, furthest(W.residual), 0, 0)
     for steps in range(MOST_STEPS + 1):
         if FORCING * FORCING * fall <= tolerance * abs(value) or steps == MOST_STEPS or steps == 0:
             mean, optimism, gap = follow(model, W, policy)
@@ -212,7 +221,7 @@ def descend(model: Model, W: Flows, tolerance: float, V: Floats, policy: Floats)
         fall, more = direction(model, W)
         value, sweeps = move(model, W, V, value, fall), sweeps + more
     gap = max(gap, 0.0)
-    return Occupied(mean + optimism + gap, optimism, gap, np.abs(W.residual).max(), steps, sweeps)
+    return Occupied(mean + optimism + gap, optimism, gap, furthest(W.residual), steps, sweeps)
 
 
 @kernel

@@ -21,6 +21,7 @@ import numpy as np
 from klearning.arrays.compiled import index, kernel
 from klearning.arrays.elementary import exp_negative, log_near_one
 from klearning.arrays.lanes import LANES, as_floats, choose, eightfold, gather, in_all, in_any, load, store, truncated
+from klearning.arrays.loops import largest
 from klearning.arrays.rows import EIGHT, are_lone, first_of_eight, lone_successors
 from klearning.arrays.types import Floats, Ints
 from klearning.models.soft import Soft
@@ -37,7 +38,7 @@ def kl_bound(w: Floats, n: Floats, tau: float, q: Floats, spread: Floats) -> flo
     Writes the maximiser q_j = n_j/(z − w_j/τ), z such that Σq = 1, and r_j = q_j²/n_j: the second derivative in w is
     (diag(r) − r rᵀ/Σr)/τ.
     """
-    N, top = n.sum(), w.max() / tau
+    N, top = n.sum(), largest(w) / tau
     low, high = 0.0, N  # of z − top: Σq is at least 1 at low and at most 1 at high
     for j in range(w.size):
         low = max(low, n[j] - (top - w[j] / tau))
@@ -249,7 +250,7 @@ def see(model: Model, tau: float, l: int, a: int, top: float, W: Soft, u: Unseen
                     part = several_seen(rows.succ, rows.weight, first, length, under, W.V, W.H, W.C, W.D, tau)
                 seen.V[s], seen.H[s], seen.C[s], seen.D[s] = part
                 if u.mass > 0.0:
-                    place_in_table(u, s, u.moves[a, row + s])
+                    place_in_table(u, np.int64(s), u.moves[a, row + s])
     for s in range(width, (width + EIGHT - ONE) // EIGHT * EIGHT):
         seen.V[s], seen.place[s], seen.keep[s] = top, 0, 1.0  # of whom `mix` asks no more than of the others
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import kernel
-from klearning.arrays.copying import copy_numbers, copy_table
+from klearning.arrays.loops import copy_numbers, copy_table, is_zero, largest, smallest
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Flags, Floats, Ints
 from klearning.beliefs.belief import Belief
@@ -105,7 +105,7 @@ def exponents(model: Model, c: Floats, unit: float, l: int, scale: float, room: 
     if l + 2 < model.layers.size:
         low = W.at[l + 1]
         V = W.V[low : low + model.layers[l + 2] - model.layers[l + 1]]
-        apart = V.max() - V.min()
+        apart = largest(V) - smallest(V)
     top = ABOVE * max(apart + np.sqrt(2.0 * doubt), 1e-9 * scale)
     room.high[l] = int(np.ceil(np.log(top / unit) / np.log(RATIO)))
     room.low[l] = room.high[l] - GRID + 1
@@ -386,7 +386,7 @@ def visits_at_optimum(
     """The best temperatures that are found, and two limits in which the mean model says all."""
     if c.shape[0] == 1 and not shared(model):
         return at_limit(model, np.inf, policy)
-    if not room.learns and c.max() == 0.0:
+    if not room.learns and is_zero(c):
         return at_limit(model, 0.0, policy)
     return visits_search(model, c, 1.0, True, tolerance, policy, room)
 
