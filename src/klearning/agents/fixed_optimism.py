@@ -65,7 +65,7 @@ def plan(memory: Memory, rule: Rule, t: int) -> Temperature:
     return plan_with(memory, memory.c, rule, t) if rule.optimism == 1.0 else plan_with_less(memory, rule, t)
 
 
-@kernel
+@kernel(lazy=True)
 def plan_with_less(memory: Memory, rule: Rule, t: int) -> Temperature:
     """The plan where κ is below 1."""
     return plan_with(memory, rule.optimism * memory.c, rule, t)

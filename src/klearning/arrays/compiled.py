@@ -20,19 +20,24 @@ def kernel(function: Function) -> Function: ...
 
 
 @overload
-def kernel(*, inline: bool = False, reorder: bool = False) -> Callable[[Function], Function]: ...
+def kernel(
+    *, inline: bool = False, apart: bool = False, lazy: bool = False, reorder: bool = False
+) -> Callable[[Function], Function]: ...
 
 
-def kernel(function: Any = None, *, inline: bool = False, reorder: bool = False) -> Any:
+def kernel(
+    function: Any = None, *, inline: bool = False, apart: bool = False, lazy: bool = False, reorder: bool = False
+) -> Any:
     """Compile a function: no GIL, cached on disk, IEEE semantics except that a*b+c may be fused.
 
-    ``inline`` copies it into its callers (a record of arrays is passed as some hundred words otherwise).
+    ``inline`` copies it into its callers. A kernel that takes numbers only is copied anyway, unless it is ``apart``.
+    ``lazy`` compiles it when it is first reached, for what most runs do without; it returns numbers only.
     ``reorder`` lets sums be taken in any order, the same one every time. A loop of such a kernel must not both reduce
     and store: the order would depend on where in memory the arrays lie.
     """
     if function is None:
-        return lambda f: Kernel(f, inline, reorder)
-    return Kernel(function, inline, reorder)
+        return lambda f: Kernel(f, inline, apart, lazy, reorder)
+    return Kernel(function, inline, apart, lazy, reorder)
 
 
 class Kernel:
@@ -42,8 +47,8 @@ class Kernel:
     and turns what it returns back. While records are made, no signal may arrive.
     """
 
-    def __init__(self, function: Callable[..., Any], inline: bool, reorder: bool) -> None:
-        self.function, self.inline, self.reorder = function, inline, reorder
+    def __init__(self, function: Callable[..., Any], inline: bool, apart: bool, lazy: bool, reorder: bool) -> None:
+        self.function, self.options = function, (inline, apart, lazy, reorder)
         self.plain = _is_plain(function.__annotations__)
         update_wrapper(self, function)
 
@@ -57,7 +62,7 @@ class Kernel:
     def code(self) -> Any:
         from klearning.arrays.linking import Code
 
-        return Code(self.function, self.inline, self.reorder)
+        return Code(self.function, *self.options)
 
     @cached_property
     def entry(self) -> Callable[..., Any]:

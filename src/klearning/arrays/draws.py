@@ -21,17 +21,17 @@ def exponential(rng: np.random.Generator) -> float:
     return rng.standard_exponential()
 
 
-@kernel
+@kernel(apart=True)
 def gamma(shape: float, rng: np.random.Generator) -> float:
     return rng.standard_gamma(shape)
 
 
-@kernel
+@kernel(lazy=True)
 def beta(a: float, b: float, rng: np.random.Generator) -> float:
     return rng.beta(a, b)
 
 
-@kernel
+@kernel(lazy=True)
 def student(freedom: float, rng: np.random.Generator) -> float:
     """Student's t with ``freedom`` degrees of freedom."""
     return rng.standard_t(freedom)

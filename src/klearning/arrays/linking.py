@@ -5,19 +5,25 @@ optimised six times. Here a kernel is either
 
     copied   into its callers: one marked ``inline``, or one that takes numbers only. It is not machine code by itself.
     apart    otherwise: optimised once, and called as a C function of another file is.
+    lazy     apart, and not even compiled before it is first reached: most runs never reach it.
 
 A symbol holds the kernel's key in the cache (`arrays/cache.py`), so it is the same in every process. The cached code of
 a caller lists the keys of its callees; loading it loads them first.
 """
 
+import ctypes
 import gc
 import inspect
+import pickle
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from typing import Any, NamedTuple, get_args
+from importlib import import_module
+from typing import Any, NamedTuple, cast, get_args
 
 from llvmlite import binding as llvm
+from llvmlite import ir
+from numba import typeof
 from numba.core import cgutils, compiler, sigutils, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
@@ -28,6 +34,7 @@ from numba.core.errors import NumbaError, TypingError
 from numba.core.imputils import impl_ret_new_ref
 from numba.core.lowering import Lower
 from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.serialize import dumps
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import BaseNativeLowering, NativeLowering
 from numba.core.typing import signature
@@ -133,8 +140,8 @@ class KernelCompiler(CompilerBase):  # type: ignore[misc]
 class Code:
     """A kernel's machine code, one compilation per signature."""
 
-    def __init__(self, function: Callable[..., Any], inline: bool, reorder: bool) -> None:
-        self.function, self.inline = function, inline
+    def __init__(self, function: Callable[..., Any], inline: bool, apart: bool, lazy: bool, reorder: bool) -> None:
+        self.function, self.inline, self.apart, self.lazy = function, inline, apart or lazy, lazy
         self.options = {
             "nopython": True,
             "nogil": True,
@@ -150,6 +157,7 @@ class Code:
         kinds = (function.__annotations__.get(name) for name in self.signature.parameters)
         self.by_value = tuple(kind in records_in(returned) for kind in kinds)
         self.results: dict[tuple[Any, ...], Any] = {}
+        self.announced: set[tuple[Any, ...]] = set()  # signatures with which a lazy kernel is called
         self.type = KernelType(self)
 
     def passed(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -164,11 +172,22 @@ class Code:
         found = self.results.get(arguments)
         if found is None:
             with global_compiler_lock:
-                apart = not self.inline and any(isinstance(kind, COMPOUND) for kind in arguments)
+                apart = self.apart or (not self.inline and any(isinstance(kind, COMPOUND) for kind in arguments))
                 found = self._apart(arguments) if apart else self._copied(arguments)
-                cpu_target.target_context._defns[self, arguments].append(calling(found), arguments)
+                self._define(calling(found), arguments, lazy=False)
                 self.results[arguments] = found
         return found
+
+    def declared(self, arguments: tuple[Any, ...]) -> Any:
+        """The signature of a lazy kernel, by its annotations."""
+        declared = signature(declared_type(self.function.__annotations__["return"]), *arguments)
+        if arguments not in self.announced:
+            self.announced.add(arguments)
+            self._define(calling_later(self, declared), arguments, lazy=True)
+        return declared
+
+    def _define(self, call: Any, arguments: tuple[Any, ...], lazy: bool) -> None:
+        cpu_target.target_context._defns[self, lazy, arguments].append(call, arguments)
 
     def _apart(self, arguments: tuple[Any, ...], role: str = "") -> Any:
         key = cache.key_of(self.function, arguments, role)
@@ -290,6 +309,67 @@ def calling(found: Any) -> Any:
     return call
 
 
+class Later(NamedTuple):
+    """A lazy kernel that has been called somewhere: where to find it, and with what types of arguments."""
+
+    module: str
+    name: str
+    arguments: tuple[Any, ...]
+
+    def address(self) -> int:
+        """Of its code, compiled now if need be."""
+        kernel = getattr(import_module(self.module), self.name)
+        found = kernel.code.compiled(self.arguments)
+        return cast(int, found.library.codegen._engine.get_function_address(found.fndesc.llvm_func_name))
+
+
+@ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+def reach(described: int, size: int) -> int:
+    """What compiled code calls where it reaches a lazy kernel for the first time."""
+    later: Later = pickle.loads(ctypes.string_at(described, size))
+    return later.address()
+
+
+REACH = "klearning_reach"
+llvm.add_symbol(REACH, ctypes.cast(reach, ctypes.c_void_p).value)
+
+
+def calling_later(code: Code, declared: Any) -> Any:
+    """What a call of a lazy kernel is compiled to: its address is looked up once, and then called."""
+    later = Later(code.function.__module__, code.function.__qualname__, declared.args)
+
+    def call(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        module, pointer = builder.module, ir.IntType(8).as_pointer()
+        known = cgutils.add_global_variable(module, pointer, "later")
+        known.linkage, known.initializer = "internal", pointer(None)
+        with builder.if_then(cgutils.is_null(builder, builder.load(known)), likely=False):
+            described = dumps(later)
+            text = cgutils.global_constant(module, "later_described", cgutils.make_bytearray(described))
+            kind = ir.FunctionType(pointer, [pointer, ir.IntType(64)])
+            find = cgutils.get_or_insert_function(module, kind, REACH)
+            found = builder.call(find, [builder.bitcast(text, pointer), ir.IntType(64)(len(described))])
+            builder.store(found, known)
+            with builder.if_then(cgutils.is_null(builder, found), likely=False):
+                context.call_conv.return_user_exc(builder, RuntimeError, (f"{later.name} could not be compiled",))
+        kind = context.call_conv.get_function_type(declared.return_type, declared.args)
+        function = builder.bitcast(builder.load(known), kind.as_pointer())
+        status, result = context.call_conv.call_function(
+            builder, function, declared.return_type, declared.args, arguments
+        )  # fmt: skip
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+        return impl_ret_new_ref(context, builder, declared.return_type, result)
+
+    return call
+
+
+def declared_type(annotation: Any) -> Any:
+    """What a lazy kernel says it returns: nothing, a number, or a record of numbers."""
+    if annotation in (None, bool, int, float):
+        return {None: types.none, bool: types.boolean, int: types.int64, float: types.float64}[annotation]
+    return typeof(annotation(*(kind() for kind in annotation.__annotations__.values())))
+
+
 class KernelType(types.Callable, types.Opaque):  # type: ignore[misc]
     """The type of a kernel inside kernels. Constants among its arguments do not make a version of it each."""
 
@@ -301,16 +381,17 @@ class KernelType(types.Callable, types.Opaque):  # type: ignore[misc]
         given = fold_arguments(
             self.code.signature, args, kws, lambda i, p, x: x, lambda i, p, x: types.Omitted(x), None
         )  # fmt: skip
-        found = self.code.compiled(self.code.passed(tuple(map(types.unliteral, given))))
+        passed = self.code.passed(tuple(map(types.unliteral, given)))
+        known = self.code.declared(passed) if self.code.lazy else self.code.compiled(passed).signature
         if not ConfigStack().top().nrt:
-            check_no_arrays(found.signature.return_type)
-        return found.signature.replace(pysig=self.code.signature)
+            check_no_arrays(known.return_type)
+        return known.replace(pysig=self.code.signature)
 
     def get_call_signatures(self) -> Any:
         return [found.signature for found in self.code.results.values()], False
 
     def get_impl_key(self, sig: Any) -> Any:
-        return self.code, sig.args
+        return self.code, self.code.lazy, sig.args
 
 
 def check_no_arrays(kind: Any) -> None:

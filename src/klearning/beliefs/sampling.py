@@ -198,6 +198,15 @@ def draw_whole(p: Posterior, rewards: np.random.Generator, transitions: np.rando
     return Model(m.layers, m.table, m.end, m.initial, sample_rewards(p, rewards), m.scale, m.mass, rows)
 
 
+@kernel(lazy=True)
+def draw_then_solve(
+    p: Posterior, rewards: np.random.Generator, transitions: np.random.Generator, Q: Floats, V: Floats
+) -> float:
+    """`draw_optimal` of such a table."""
+    drawn = draw_whole(p, rewards, transitions)
+    return hard_sweep(drawn, drawn.reward, Q, V)
+
+
 @kernel
 def draw_optimal(
     p: Posterior, rewards: np.random.Generator, transitions: np.random.Generator, Q: Floats, V: Floats
@@ -207,8 +216,7 @@ def draw_optimal(
     Solved as it is drawn, the last layer first; or drawn, then solved, if layers share it or its rows are known.
     """
     if drawn_whole(p):
-        drawn = draw_whole(p, rewards, transitions)
-        return hard_sweep(drawn, drawn.reward, Q, V)
+        return draw_then_solve(p, rewards, transitions, Q, V)
     sticks = new_sticks(p, transitions)
     shares = shares_of_unseen(sticks, p.moves.ravel()).reshape(p.moves.shape)
     reward = sample_rewards(p, rewards)

@@ -48,7 +48,7 @@ def best_mixture(d: float, i: float, e: float, j: float) -> float:
     return q
 
 
-@kernel
+@kernel(lazy=True)
 def informed_share(p: Posterior, estimate: float, first: Floats, second: Floats) -> float:
     """The chance of the second policy in the best mixture of the two."""
     states = first.shape[1]

@@ -54,7 +54,7 @@ def fixed(temperature: float) -> float:
     return tau
 
 
-@kernel
+@kernel(lazy=True)
 def scheduled(bonus: BonusNumbers, p: Posterior, c: Floats, t: int) -> float:
     """e-betat; infinite where there is only one action."""
     actions, states, horizon = c.shape[0], p.model.layers[-1], p.model.layers.size - 1
@@ -74,7 +74,7 @@ class Temperature(NamedTuple):
     warm: float
 
 
-@kernel
+@kernel(lazy=True)
 def at_limit(model: Model, tau: float, policy: Floats) -> Temperature:
     """Where no sweep is needed: τ = 0 (nothing is uncertain: act greedily) and τ = ∞ (one action)."""
     states = policy.shape[1]
@@ -88,7 +88,7 @@ def at_limit(model: Model, tau: float, policy: Floats) -> Temperature:
     return Temperature(tau, bound, 0.0, 1, 0.0)
 
 
-@kernel
+@kernel(lazy=True)
 def at_temperature(model: Model, c: Floats, tau: float, policy: Floats, W: Soft) -> Temperature:
     """The sweep at a given τ, and its two limits."""
     if tau == 0.0 or np.isinf(tau):
