@@ -2,7 +2,12 @@
 
 The whole public surface, in the order in which data flow: worlds make an MDP; a Prior and what was seen
 make a Belief; `solve` turns a Belief into a Plan; `run` lets an agent learn in a world.
+
+Games, networks, the GPU, comparisons and the theory are imported when one of their names is first asked for.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from klearning.arrays import command  # noqa: F401  # first: it hears Ctrl-C while all the rest is imported
 
@@ -29,7 +34,6 @@ from klearning.beliefs.posterior import Episode
 from klearning.beliefs.rewards import Beta, Gaussian, UnknownNoise
 from klearning.beliefs.transitions import Dirichlet, Known
 from klearning.benchmarks import register_benchmarks
-from klearning.comparison.compare import Comparison, compare
 from klearning.environments.binned import Binned
 from klearning.environments.callbacks import CSVWriter, EpisodeReport, LiveView, TensorBoardWriter
 from klearning.environments.evaluation import Evaluation, play_returns
@@ -41,7 +45,6 @@ from klearning.environments.stopping import StopAtReturn, StopWhenSure
 from klearning.environments.suggest_prior import suggest_prior
 from klearning.environments.world_env import WorldEnv, register_environments
 from klearning.models.mdp import MDP, Solution, evaluate, optimal
-from klearning.moved import forward
 from klearning.optimism.certificate import Certificate, certify
 from klearning.optimism.cone import solve_cone
 from klearning.optimism.plan import Plan, solve
@@ -49,7 +52,6 @@ from klearning.optimism.temperature import Schedule, schedule
 from klearning.optimism.vapor import vapor
 from klearning.optimism.vapor_cone import vapor_cone
 from klearning.optimism.vbos import Mixture, vbos
-from klearning.theory import regret_bound
 from klearning.trials.agent import Agent
 from klearning.trials.contract import BrokenContract, check_agent
 from klearning.trials.run import DEVICES, Runs, run
@@ -63,6 +65,12 @@ from klearning.worlds.random_mdp import random_mdp
 from klearning.worlds.registry import register_world
 from klearning.worlds.river_swim import river_swim
 
+if TYPE_CHECKING:
+    from klearning import games as games
+    from klearning.comparison.compare import Comparison, compare
+    from klearning.deep import DeepKLearning
+    from klearning.theory import regret_bound
+
 Report = EpisodeReport  # the name by which callbacks know it
 
 register_environments()
@@ -70,7 +78,26 @@ register_benchmarks()
 AGENTS.elsewhere |= dict.fromkeys(deep.AGENTS, deep)
 KINDS[deep.KIND] = deep.build_learner
 DEVICES["gpu"] = gpu.run
-forward()
+
+LATER = {
+    "Comparison": "klearning.comparison.compare",
+    "DeepKLearning": "klearning.deep",
+    "compare": "klearning.comparison.compare",
+    "regret_bound": "klearning.theory",
+}  # names by the module that has them
+
+
+def __getattr__(name: str) -> Any:
+    if name == "games":
+        return import_module("klearning.games")
+    if name not in LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(LATER[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *LATER, "games"})
+
 
 __all__ = [
     "BEB",
@@ -91,6 +118,7 @@ __all__ = [
     "CSVWriter",
     "Certificate",
     "Comparison",
+    "DeepKLearning",
     "Dirichlet",
     "Episode",
     "Evaluation",

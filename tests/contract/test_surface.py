@@ -1,9 +1,7 @@
 """What the package promises about itself: its public names, its tiers, what no room may know."""
 
 import ast
-import importlib
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -136,16 +134,3 @@ def test_nothing_pickles():
         text = path.read_text()
         assert "import pickle" not in text
         assert "allow_pickle=True" not in text
-
-
-def test_old_paths_lead_to_the_new_places():
-    from klearning.moved import MOVED
-
-    for old, places in MOVED.items():
-        sys.modules.pop(old, None)
-        with pytest.warns(DeprecationWarning, match=re.escape(places[0])):
-            module = importlib.import_module(old)
-        for place in places:
-            for name, thing in vars(importlib.import_module(place)).items():
-                if not name.startswith("__") and getattr(thing, "__module__", None) == place:
-                    assert getattr(module, name) is thing

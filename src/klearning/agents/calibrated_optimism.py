@@ -20,9 +20,9 @@ import numpy as np
 
 from klearning.arrays import checks
 from klearning.arrays.compiled import kernel
+from klearning.arrays.draws import uniform
 from klearning.arrays.lanes import rounded
 from klearning.arrays.loops import copy_table
-from klearning.arrays.draws import uniform
 from klearning.arrays.tree_checks import differs, refuse
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats

@@ -7,13 +7,16 @@ edit compiles again only what it can have changed.
 
 A machine without a folder that can be written compiles every time. A damaged file is compiled again. Files that were
 not used for a month are removed.
+
+A file holds machine code, and what Numba writes beside it: to load it is to trust it. So the folder is its owner's
+alone, and one that others own or may write is not used.
 """
 
 import contextlib
 import hashlib
 import os
-import pickle
 import re
+import stat
 import sys
 import sysconfig
 import time
@@ -21,14 +24,15 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numba
 import numpy as np
+from numba import cloudpickle
+from numba.core import serialize
 from numba.core.registry import cpu_target
-from numba.core.serialize import dumps
 
-COMPILER = tuple(f"klearning.arrays.{name}" for name in ("cache", "linking", "references"))
+COMPILER = tuple(f"klearning.arrays.{name}" for name in ("cache", "lane_code", "linking", "references"))
 ENDING = ".kernel"
 DAY = 86400.0
 LONGEST_UNUSED = 30 * DAY
@@ -46,13 +50,24 @@ def folder() -> Path | None:
     try:
         given = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
         path = Path(given or Path.home() / ".cache").absolute() / PACKAGE / "kernels"
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not is_private(path):
+            return None
         trial = path / f".{os.getpid()}.{os.urandom(4).hex()}"
         trial.touch()
         trial.unlink()
     except (OSError, RuntimeError):  # the latter: a user without a home
         return None
     return path
+
+
+def is_private(path: Path) -> bool:
+    """Whether nobody else can put a file into a folder; on systems without such owners, yes."""
+    if not hasattr(os, "getuid"):
+        return True
+    found = path.lstat()
+    others = stat.S_IWGRP | stat.S_IWOTH
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & others
 
 
 def key_of(function: Callable[..., Any], arguments: tuple[Any, ...], role: str = "") -> str | None:
@@ -164,17 +179,23 @@ def path_of(module: str) -> Path | None:
         path = ROOT.joinpath(*module.split(".")[1:])
         return next((p for p in (path.with_suffix(".py"), path / "__init__.py") if p.is_file()), None)
     file = getattr(sys.modules.get(module), "__file__", None)
-    if not file or not file.endswith(".py") or any(file.startswith(place) for place in installed()):
-        return None
-    return Path(file)
+    path = Path(file or "")
+    return path if path.suffix == ".py" and not any(place in path.parents for place in installed()) else None
 
 
 @cache
-def installed() -> tuple[str, ...]:
+def installed() -> tuple[Path, ...]:
     """The folders of installed packages and of Python itself."""
-    return tuple(
-        {os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    )
+    return tuple({Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+def packed(value: Any) -> bytes:
+    """As Numba writes what it caches."""
+    return cast(bytes, serialize.dumps(value))
+
+
+def unpacked(content: bytes) -> Any:
+    return cloudpickle.loads(content)
 
 
 def read(key: str) -> Any:
@@ -191,7 +212,7 @@ def read(key: str) -> Any:
         return None
     if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
         return None
-    return pickle.loads(memoryview(content)[DIGEST:])
+    return unpacked(content[DIGEST:])
 
 
 def keep(key: str, value: Any) -> None:
@@ -199,7 +220,7 @@ def keep(key: str, value: Any) -> None:
     place = folder()
     if place is None:
         return
-    content = dumps(value)
+    content = packed(value)
     unfinished = place / f".{key[-32:]}.{os.getpid()}.{os.urandom(4).hex()}"
     try:
         unfinished.write_bytes(hashlib.sha256(content).digest() + content)

@@ -6,14 +6,9 @@ fifth of the time of the library calls (docs/evidence/performance.md).
 """
 
 from math import factorial
-from typing import Any
-
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from klearning.arrays.compiled import kernel
-from klearning.arrays.lanes import FLOATS, INTS, Lanes, choose
+from klearning.arrays.lanes import choose, from_bits, to_bits
 
 LOG2_E = 1.4426950408889634
 
@@ -42,26 +37,6 @@ SMALLEST = -708.0  # below it exp is subnormal
 C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1.0 / factorial(i) for i in range(2, 14))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _bits(typing: Any, x: Any) -> Any:
-    lanes = isinstance(x, Lanes)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], INTS.vector if lanes else ir.IntType(64))
-
-    return (INTS(FLOATS) if lanes else types.int64(types.float64)), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def from_bits(typing: Any, x: Any) -> Any:
-    lanes = isinstance(x, Lanes)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], FLOATS.vector if lanes else ir.DoubleType())
-
-    return (FLOATS(INTS) if lanes else types.float64(types.int64)), generate
-
-
 @kernel
 def exp_negative(x: float) -> float:
     """exp(x) for x ≤ 0: x = k·ln 2 + r with |r| ≤ ln 2 / 2, then 2ᵏ · (Taylor of eʳ)."""
@@ -71,7 +46,7 @@ def exp_negative(x: float) -> float:
     r = (x - k * LN2_HIGH) - k * LN2_LOW
     tail = C8 + r * (C9 + r * (C10 + r * (C11 + r * (C12 + r * C13))))
     taylor = 1.0 + r * (1.0 + r * (C2 + r * (C3 + r * (C4 + r * (C5 + r * (C6 + r * (C7 + r * tail)))))))
-    return taylor * from_bits((_bits(rounded) + 1023) << 52)
+    return taylor * from_bits((to_bits(rounded) + 1023) << 52)
 
 
 @kernel
@@ -94,7 +69,7 @@ def log_unit(x: float) -> float:
 
     Next to 1 the two cancel: there it is good to 3e-16 absolutely, not relatively.
     """
-    bits = _bits(x)
+    bits = to_bits(x)
     k = (bits >> 52) - 1023
     return log1p_unit(from_bits((bits & MANTISSA) | ONE) - 1.0) + k * LN2
 
@@ -103,7 +78,7 @@ def log_unit(x: float) -> float:
 def log_near_one(x: float, beyond: float) -> float:
     """log(x) for any x > 0 that is no subnormal, given x − 1 as well: next to 1 it is as good as that is."""
     near = abs(beyond - 0.06) < 0.35  # where log1p_unit need not halve
-    bits = _bits(x)
+    bits = to_bits(x)
     k = from_bits((bits >> 52) | WHOLE) - 4503599627371519.0  # 2⁵² + 1023
     r = choose(near, beyond, from_bits((bits & MANTISSA) | ONE) - 1.0)
     return log1p_unit(r) + choose(near, 0.0, k) * LN2

@@ -14,7 +14,6 @@ a caller lists the keys of its callees; loading it loads them first.
 import ctypes
 import gc
 import inspect
-import pickle
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
@@ -23,8 +22,8 @@ from typing import Any, NamedTuple, cast, get_args
 
 from llvmlite import binding as llvm
 from llvmlite import ir
-from numba import typeof
-from numba.core import cgutils, compiler, sigutils, types
+from numba import typeof, types
+from numba.core import cgutils, compiler, sigutils
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
@@ -32,9 +31,9 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.environment import Environment
 from numba.core.errors import NumbaError, TypingError
 from numba.core.imputils import impl_ret_new_ref
+from numba.core.itanium_mangler import mangle
 from numba.core.lowering import Lower
 from numba.core.registry import CPUDispatcher, cpu_target
-from numba.core.serialize import dumps
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import BaseNativeLowering, NativeLowering
 from numba.core.typing import signature
@@ -46,7 +45,10 @@ from klearning.arrays.announcing import announcer
 from klearning.arrays.references import Reference, referred, value_of
 from klearning.arrays.types import Flags, Floats, Ints
 
-ALONE, ENTRY = "alone", "entry"  # what else there is of a kernel in the cache: a copied one as code, and what Python calls
+ALONE, ENTRY = (
+    "alone",
+    "entry",
+)  # what else there is of a kernel in the cache: a copied one as code, and what Python calls
 ALLOCATORS = {
     "concatenate", "copy", "empty", "empty_like", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like",
 }  # fmt: skip
@@ -66,6 +68,8 @@ class Library(JITCodeLibrary):  # type: ignore[misc]  # Numba is not typed
 
 class ApartLibrary(Library):
     """Code that is called by its symbol: callers link nothing of it."""
+
+    _shared_module: Any
 
     def _get_module_for_linking(self) -> Any:
         self._ensure_finalized()
@@ -115,14 +119,17 @@ class KernelLowering(BaseNativeLowering):  # type: ignore[misc]
 
     @property
     def lowering_class(self) -> Any:
-        return Lower
+        return self.lower
+
+    def lower(self, context: Any, library: Any, descriptor: Any, *rest: Any, **metadata: Any) -> Any:
+        if self.key is not None:  # Numba's own name depends on the order of a set, which differs between processes
+            descriptor.mangled_name, descriptor.env_name = mangle(self.key, ()), mangle(f".NumbaEnv.{self.key}", ())
+        return Lower(context, library, descriptor, *rest, **metadata)
 
     def run_pass(self, state: Any) -> bool:
-        identity = state.func_ir.func_id
-        state.library = state.kernel_library(state.targetctx.codegen(), identity.func_qualname)
+        self.key = state.kernel_key
+        state.library = state.kernel_library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
-        if state.kernel_key is not None:
-            identity.unique_id = state.kernel_key.rpartition(".")[2]
         done: bool = super().run_pass(state)
         return done
 
@@ -323,10 +330,10 @@ class Later(NamedTuple):
         return cast(int, found.library.codegen._engine.get_function_address(found.fndesc.llvm_func_name))
 
 
-@ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+@ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)  # type: ignore[untyped-decorator]
 def reach(described: int, size: int) -> int:
     """What compiled code calls where it reaches a lazy kernel for the first time."""
-    later: Later = pickle.loads(ctypes.string_at(described, size))
+    later: Later = cache.unpacked(ctypes.string_at(described, size))
     return later.address()
 
 
@@ -343,7 +350,7 @@ def calling_later(code: Code, declared: Any) -> Any:
         known = cgutils.add_global_variable(module, pointer, "later")
         known.linkage, known.initializer = "internal", pointer(None)
         with builder.if_then(cgutils.is_null(builder, builder.load(known)), likely=False):
-            described = dumps(later)
+            described = cache.packed(later)
             text = cgutils.global_constant(module, "later_described", cgutils.make_bytearray(described))
             kind = ir.FunctionType(pointer, [pointer, ir.IntType(64)])
             find = cgutils.get_or_insert_function(module, kind, REACH)

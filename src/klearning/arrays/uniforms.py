@@ -8,7 +8,7 @@ import numpy as np
 
 from klearning.arrays.compiled import kernel
 from klearning.arrays.draws import uniform
-from klearning.arrays.elementary import from_bits
+from klearning.arrays.lanes import from_bits
 
 WORD = 64
 PARITY = np.uint64(0x1BD11BDAA9FC1A22)

@@ -22,6 +22,7 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from klearning.arrays import checks
+from klearning.arrays.announcing import compiling_for
 from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.trees import layer_and_state, widen
 from klearning.arrays.types import Flags, Floats
@@ -117,8 +118,9 @@ class Learner(Knowledge):
         self.returns: list[float] = []
         self.said = np.zeros(len(agent.diagnostics))
         self.starts = np.zeros(1 + (1 if self.observations.discovers else self.observations.count))
-        self.memory: Any = self.agent.begin(self._belief())
-        self._fill_policy(0)
+        with compiling_for(type(agent).__name__):
+            self.memory: Any = self.agent.begin(self._belief())
+            self._fill_policy(0)
         # whether every step is acted in by the first layer
         self._steady = (self.continuing or self.discount < 1.0) and self._posterior() is not None
         self._new_episode()
@@ -242,7 +244,7 @@ class Learner(Knowledge):
         if self._waiting:
             raise RuntimeError(misuse("end_episode", self, self._waiting))
         if self.step > 0:
-            with uninterrupted:  # learnt from once, or not at all
+            with uninterrupted, compiling_for(type(self.agent).__name__):  # learnt from once, or not at all
                 self._learn()
 
     def _learn(self) -> None:

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
+from klearning.arrays.announcing import compiling_for
 from klearning.arrays.cards import html_card
 from klearning.arrays.compiled import kernel
 from klearning.arrays.interrupts import uninterrupted
@@ -290,6 +291,7 @@ class MarkovSolution:
 
 
 @uninterrupted  # once, not for each of its kernels
+@compiling_for("games.solve_markov")
 def solve_markov(
     means: Any,
     sds: Any,

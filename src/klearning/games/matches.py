@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from klearning.arrays import checks
+from klearning.arrays.announcing import compiling_for
 from klearning.arrays.cards import html_card, text_card
 from klearning.arrays.frames import data_frame
 from klearning.arrays.pictures import axes_or_new
@@ -181,7 +182,8 @@ def play(
     count, numbers = checks.whole("rounds", rounds), seed_list(seeds)
     workers = checks.whole("threads", threads) if threads is not None else None
     if is_compiled(agent) and is_compiled(them):
-        new_match(numbers[0], 1, False).advance(1)  # compiles, once, before the clock
+        with compiling_for(f"a game of {type(agent).__name__}"):
+            new_match(numbers[0], 1, False).advance(1)  # compiles, once, before the clock
     began = time.perf_counter()
 
     def one(seed: int, should_stop: Callable[[], bool]) -> Log:

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
+from klearning.arrays.announcing import compiling_for
 from klearning.arrays.cards import html_card
 from klearning.arrays.compiled import kernel
 from klearning.arrays.interrupts import uninterrupted
@@ -188,6 +189,7 @@ class Solution:
 
 
 @uninterrupted  # once, not for each of its kernels
+@compiling_for("games.solve")
 def solve(means: ArrayLike, sds: ArrayLike, tolerance: float = 1e-9) -> Solution:
     """K-learning's policy for a game whose payoffs are believed to be N(means, sds²), independently.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
+from klearning.arrays.announcing import compiling_for
 from klearning.arrays.cards import digits, html_card
 from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.layers import by_layer, from_layers, offsets, size_text
@@ -276,6 +277,7 @@ def optimal_value(mdp: MDP) -> float:
 
 
 @uninterrupted  # once, not for each of its kernels
+@compiling_for("kl.optimal")
 def optimal(mdp: MDP) -> Solution:
     """Q*, V* (e-bellman_q) and an optimal policy, uniform over ties."""
     Q, V = np.zeros_like(mdp.reward), np.zeros(mdp.states)
@@ -286,6 +288,7 @@ def optimal(mdp: MDP) -> Solution:
 
 
 @uninterrupted
+@compiling_for("kl.evaluate")
 def evaluate(mdp: MDP, policy: Any) -> Solution:
     """Q^π and V^π (e-bell-pol) of a policy given as (S_l, A) arrays or one (S, A) table."""
     table = from_layers("policy", policy, mdp.layers, mdp.actions, checks.distributions)

@@ -197,7 +197,7 @@ def policy_sweep(model: Model, reward: Floats, policy: Floats, V: Floats, scratc
         low, high = index(model.layers[l]), index(model.layers[l + 1])
         at = index(first_column(model, reward, l))
         for a in range(index(reward.shape[0])):
-            expectation(model, l, np.int64(a), V, scratch)
+            expectation(model, l, int(a), V, scratch)
             if a == 0:
                 for s in range(low, high):
                     V[s] = policy[a, s] * (reward[a, s - low + at] + scratch[s - low])

@@ -12,6 +12,7 @@ from math import inf
 import numpy as np
 
 from klearning.arrays import checks
+from klearning.arrays.announcing import compiling_for
 from klearning.arrays.cards import digits, html_card
 from klearning.arrays.compiled import kernel
 from klearning.arrays.interrupts import uninterrupted
@@ -54,6 +55,7 @@ class Certificate:
 
 
 @uninterrupted  # once, not for each of its kernels
+@compiling_for("kl.certify")
 def certify(belief: Belief, policy: Floats | Layers, draws: int = 200, seed: int = 0) -> Certificate:
     """How much less than the best a policy returns in an episode, on average over what is believed.
 

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.arrays.compiled import index, kernel
-from klearning.arrays.loops import copy_numbers
 from klearning.arrays.elementary import exp_negative
+from klearning.arrays.loops import copy_numbers
 from klearning.arrays.trees import marked
 from klearning.arrays.types import Floats
 from klearning.models.sweeps import FORBIDDEN, Model, at_start, expectation, occupancy_sweep

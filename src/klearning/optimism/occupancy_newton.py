@@ -131,7 +131,7 @@ def forwards(model: Model, W: Flows, y: Floats) -> None:
             spread, share = W.spread[a][low:high], W.share[a][low:high]
             for i in range(n):
                 spread[i] += share[i] * y_l[i]
-            carry(model, l, np.int64(a), spread, y)
+            carry(model, l, int(a), spread, y)
 
 
 @kernel

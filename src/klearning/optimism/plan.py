@@ -8,6 +8,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 from klearning.arrays import checks
+from klearning.arrays.announcing import compiling_for
 from klearning.arrays.cards import digits, html_card
 from klearning.arrays.compiled import kernel
 from klearning.arrays.interrupts import uninterrupted
@@ -79,6 +80,7 @@ class Plan(Generic[Heat]):
 
 
 @uninterrupted  # once, not for each of its kernels
+@compiling_for("kl.solve")
 def solve(
     belief: Belief,
     temperature: str | float | Schedule = "optimal",

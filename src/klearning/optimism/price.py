@@ -250,7 +250,7 @@ def see(model: Model, tau: float, l: int, a: int, top: float, W: Soft, u: Unseen
                     part = several_seen(rows.succ, rows.weight, first, length, under, W.V, W.H, W.C, W.D, tau)
                 seen.V[s], seen.H[s], seen.C[s], seen.D[s] = part
                 if u.mass > 0.0:
-                    place_in_table(u, np.int64(s), u.moves[a, row + s])
+                    place_in_table(u, int(s), u.moves[a, row + s])
     for s in range(width, (width + EIGHT - ONE) // EIGHT * EIGHT):
         seen.V[s], seen.place[s], seen.keep[s] = top, 0, 1.0  # of whom `mix` asks no more than of the others
 

@@ -8,6 +8,7 @@ at the minimum of the dual in V (`occupancy.py`): K-learning's K, with a tempera
 import numpy as np
 
 from klearning.arrays import checks
+from klearning.arrays.announcing import compiling_for
 from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.layers import by_layer
 from klearning.arrays.types import Floats, Layers
@@ -21,6 +22,7 @@ from klearning.optimism.plan import Plan
 
 
 @uninterrupted  # once, not for each of its kernels
+@compiling_for("kl.vapor")
 def vapor(belief: Belief, bonus: str = "reward", tolerance: float = 1e-10, optimism: float = 1.0) -> Plan[Layers]:
     """The policy whose occupancy λ is best on optimistic rewards, Σ λ (m + s √(−2 ln λ)), under the mean transitions.
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.arrays import checks
+from klearning.arrays.announcing import compiling_for
 from klearning.arrays.cards import digits, html_card
 from klearning.arrays.types import Floats
 from klearning.beliefs.belief import Belief
@@ -49,6 +50,7 @@ class Mixture:
         return html_card("Mixture", facts | ({"a unit of budget is worth": self.multiplier} if self.multiplier else {}))
 
 
+@compiling_for("kl.vbos")
 def vbos(
     means: ArrayLike | Belief,
     sds: ArrayLike | None = None,

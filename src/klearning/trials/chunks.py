@@ -4,11 +4,15 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 
+from klearning.arrays.announcing import compiling_for
+
 CHUNK_SECONDS = 0.1  # about how long a kernel runs before Python may show progress or stop
 
 
 class Chunked(ABC):
     """So many episodes, played some at a time."""
+
+    purpose = "a run"  # what its kernels are compiled for
 
     def __init__(self, episodes: int) -> None:
         self.episodes, self.played = episodes, 0
@@ -29,7 +33,8 @@ class Chunked(ABC):
         for stop in sorted({min(t, self.episodes) for t in (*stops, self.episodes)}):
             while self.played < stop:
                 count, began = min(size, stop - self.played), time.perf_counter()
-                self.advance(count)
+                with compiling_for(self.purpose):
+                    self.advance(count)
                 if count == size and time.perf_counter() - began < CHUNK_SECONDS / 2:
                     size *= 2
                 yield count

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from klearning.arrays import checks
+from klearning.arrays.announcing import compiling_for
 from klearning.arrays.cards import html_card, text_card
 from klearning.arrays.frames import data_frame
 from klearning.arrays.pictures import axes_or_new
@@ -221,8 +222,9 @@ def run(
                 "leave out threads and evaluate_every"
             )
         return DEVICES[device](agent, world, knows, episodes, numbers, progress)
-    best = optimal_value(world)
-    Trial(agent, world, knows, numbers[0], 1).advance(1)  # compiles, once, before the clock
+    with compiling_for(f"{type(agent).__name__} in {world.name}"):
+        best = optimal_value(world)
+        Trial(agent, world, knows, numbers[0], 1).advance(1)  # compiles, once, before the clock
     began = time.perf_counter()
 
     def play(seed: int, should_stop: Callable[[], bool]) -> Log:

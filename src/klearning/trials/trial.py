@@ -31,6 +31,7 @@ class Trial(Chunked):
     ) -> None:
         super().__init__(episodes)
         self.agent, self.world, self.prior = agent, world, prior
+        self.purpose = f"{type(agent).__name__} in {world.name}"
         self.belief = Belief.before(prior, world)  # what the agent begins with
         self.task = new_task(agent, world, episodes, seed, evaluate_every)
         self.memory = agent.begin(self.belief)
