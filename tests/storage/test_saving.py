@@ -247,7 +247,7 @@ def test_truncated_files(good):
     data = good.read_bytes()
     for size in range(0, len(data), 100):
         good.write_bytes(data[:size])
-        assert_refused(good, "is no archive of a learner, or not a whole one")
+        assert_refused(good, "is not an archive of a learner, or not a whole one")
 
 
 def test_flipped_bits(good):
@@ -269,14 +269,14 @@ def test_flipped_bits(good):
 
 
 NO_LEARNERS = {
-    "empty": (lambda path: path.write_bytes(b""), "is no archive"),
-    "text": (lambda path: path.write_text("hello"), "is no archive"),
+    "empty": (lambda path: path.write_bytes(b""), "is not an archive"),
+    "text": (lambda path: path.write_text("hello"), "is not an archive"),
     "directory": (lambda path: path.mkdir(), "cannot read"),
     "missing": (lambda path: None, "cannot read .*: No such file"),
     "arrays": (lambda path: np.savez(path, x=np.arange(3)), "holds no learner"),
     "list": (lambda path: _archive(path, b"[1]"), "holds no learner"),
-    "no json": (lambda path: _archive(path, b"{"), "is no archive"),
-    "deep json": (lambda path: _archive(path, b"[" * 100_000), "is no archive"),
+    "no json": (lambda path: _archive(path, b"{"), "is not an archive"),
+    "deep json": (lambda path: _archive(path, b"[" * 100_000), "is not an archive"),
 }
 
 
@@ -308,9 +308,9 @@ def test_a_pickle_named_npz_is_not_executed(good, tmp_path):
     pickle.loads(bad.read_bytes())
     assert mark.exists()  # it would have gone off
     mark.unlink()
-    assert_refused(bad, "is no archive")
+    assert_refused(bad, "is not an archive")
     np.savez(bad, bomb=np.array([Bomb(mark)], dtype=object))
-    assert_refused(bad, "holds no learner")
+    assert_refused(bad, "is not an archive")
     member = io.BytesIO()
     np.save(member, np.array([Bomb(mark)], dtype=object), allow_pickle=True)
     for name in ("bomb.npy", "starts.npy"):  # one more array, or in place of one
@@ -319,7 +319,7 @@ def test_a_pickle_named_npz_is_not_executed(good, tmp_path):
                 if other != name:
                     archive.writestr(other, source.read(other))
             archive.writestr(name, member.getvalue())
-        assert_refused(bad, "is no archive")
+        assert_refused(bad, "is not an archive")
     assert not mark.exists()
 
 

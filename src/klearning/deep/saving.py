@@ -34,8 +34,8 @@ MOST = 2**31 - 1  # steps: the ring counts in 32 bits
 
 
 def save(learner: DeepLearner, path: str | Path) -> None:
-    """Write everything to one file."""
-    write_archive(Path(path), settings_of(learner), arrays_of(learner))
+    """Write everything to one file, after the checks of `load`: what cannot be loaded again is not written."""
+    write_archive(Path(path), settings_of(learner), arrays_of(learner), checked_learner)
 
 
 def settings_of(learner: DeepLearner) -> dict[str, Any]:
@@ -85,7 +85,14 @@ def leaves(memory: Any) -> Iterator[tuple[str, Any]]:
 
 
 def build_learner(settings: dict[str, Any], arrays: Arrays) -> DeepLearner:
-    """The learner that these are of; ValueError where there can be none."""
+    """The learner that these are of; ValueError if there can be none."""
+    learner = checked_learner(settings, arrays)
+    restore(learner, settings, arrays)
+    return learner
+
+
+def checked_learner(settings: dict[str, Any], arrays: Arrays) -> DeepLearner:
+    """The same, and blank: all that `build_learner` checks, without room for its replay buffer."""
     if checks.whole("form", settings["form"]) > FORM:
         raise ValueError(f"form={settings['form']} is of a later version: upgrade klearning")
     agent = build_agent(settings["agent"])
@@ -96,7 +103,6 @@ def build_learner(settings: dict[str, Any], arrays: Arrays) -> DeepLearner:
         raise ValueError(f"steps={steps} is more than {MOST}")
     check_memory(learner, arrays, steps)
     check_episode(learner, settings, arrays)
-    restore(learner, settings, arrays)
     return learner
 
 
