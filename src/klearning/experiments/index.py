@@ -37,6 +37,8 @@ class Index:
     def rebuild(self, rows: Mapping[str, Row]) -> bool:
         """Replace all rows; returns whether those that were there differed."""
         differs = self.path.exists() and self._load(rows) != rows
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)  # whatever it is
         self._save(rows)
         return differs
 
