@@ -19,6 +19,7 @@ from klearning.storage import learner_file as saving
 from tests.environments.test_learner import assert_same_state, state_of
 from tests.support import make_corpus
 from tests.support.agents import STEPWISE
+from tests.support.commands import klearning
 from tests.support.make_corpus import CASES, CORPUS, Clockwork, begun, follow
 from tests.support.small_worlds import corridor
 
@@ -321,6 +322,103 @@ def test_a_pickle_named_npz_is_not_executed(good, tmp_path):
             archive.writestr(name, member.getvalue())
         assert_refused(bad, "is not an archive")
     assert not mark.exists()
+
+
+# -- what cannot be loaded is not saved -------------------------------------------------------------------------------
+
+SIZES = (5e-324, 1e-20, 1.0, 1e15)  # of rewards
+
+
+def played(agent, size=1.0, episodes=4, prior=None):
+    """A learner that was paid rewards of this size."""
+    learner, rng = kl.Learner(agent, spaces.Discrete(6), spaces.Discrete(2), 4, prior=prior), np.random.default_rng(0)
+    for _ in range(episodes):
+        state = int(rng.integers(6))
+        for _ in range(4):
+            learner.act(state)
+            state = int(rng.integers(6))
+            learner.observe(float(size * rng.choice([-1.0, 0.5, 1.0])), state)
+        learner.end_episode()
+    return learner
+
+
+@pytest.mark.filterwarnings("ignore::klearning.PriorWarning")
+@pytest.mark.parametrize("agent", STEPWISE, ids=str)
+def test_whatever_was_paid_is_saved_and_loaded(agent, tmp_path):
+    for size in SIZES:
+        for prior in (None, kl.Prior()):
+            learner = played(agent, size, prior=prior)
+            learner.save(tmp_path / "x.npz")
+            assert_same_state(state_of(kl.load(tmp_path / "x.npz")), state_of(learner))
+
+
+@pytest.mark.parametrize("agent", STEPWISE, ids=str)
+def test_a_memory_that_went_wrong_does_not_replace_a_good_file(agent, tmp_path):
+    learner, path = played(agent), tmp_path / "x.npz"
+    learner.save(path)
+    before = path.read_bytes()
+    learner.memory.policy[:] = np.nan
+    with pytest.raises(ValueError, match=r"^cannot save to .*x\.npz, because it could not be loaded again: memory\."):
+        learner.save(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["x.npz"]
+
+
+SPOILT = {
+    "returns": lambda learner: learner.returns.append(np.inf),
+    "said": lambda learner: learner.said.fill(np.nan),
+    "starts": lambda learner: learner.starts.fill(-1.0),
+    "episode": lambda learner: setattr(learner, "episode", learner.episode + 1),
+    "rewards": lambda learner: learner._rewards.fill(1e16),
+}
+
+
+@pytest.mark.parametrize("part", SPOILT)
+def test_a_learner_that_went_wrong_does_not_replace_a_good_file(part, tmp_path):
+    learner, path = played(kl.VAPOR()), tmp_path / "x.npz"
+    learner.act(0)
+    learner.observe(1.0, 1)
+    learner.save(path)
+    before = path.read_bytes()
+    SPOILT[part](learner)
+    with pytest.raises(ValueError, match=r"^cannot save to .*x\.npz, because it could not be loaded again: [^\n]*$"):
+        learner.save(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("reward", [1.1e15, -1e16, 1e300, 1e308])
+@pytest.mark.parametrize("agent", [kl.KLearning(), kl.VAPOR(), kl.QLearning()], ids=str)
+def test_a_reward_too_large_to_be_added_up_is_refused(agent, reward):
+    learner = played(agent)
+    before = copy.deepcopy(state_of(learner))
+    learner.act(0)
+    with pytest.raises(ValueError, match=r"reward=.* of step 0 is beyond 1e\+15: give rewards in larger units"):
+        learner.observe(reward, 1)
+    learner.abandon_episode()
+    assert_same_state(state_of(learner), before)
+
+
+RICH = """
+import gymnasium
+class Rich(gymnasium.Env):
+    observation_space, action_space = gymnasium.spaces.Discrete(2), gymnasium.spaces.Discrete(2)
+    episode = -1
+    def reset(self, *, seed=None, options=None):
+        self.episode += 1
+        return 0, {}
+    def step(self, action):
+        return 1, 1e300 if self.episode == 3 else 1.0, True, False, {}
+"""
+
+
+def test_what_was_learnt_before_a_reward_is_too_large_is_saved(tmp_path):
+    (tmp_path / "payer.py").write_text(RICH)
+    words = ["learn", "payer.py:Rich", "QLearning", "-n", "9", "--horizon", "2", "-p", "sd=1", "--save", "x.npz"]
+    done = klearning(*words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("klearning: reward=1e+300 of step 0 is beyond 1e+15")
+    assert "Traceback" not in done.stderr
+    assert kl.load(tmp_path / "x.npz").episode == 3
 
 
 # -- where nothing can be written -------------------------------------------------------------------------------------

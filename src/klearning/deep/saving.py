@@ -128,7 +128,7 @@ def restore(learner: DeepLearner, settings: dict[str, Any], arrays: Arrays) -> N
         array = jnp.asarray(arrays[name])
         if name.startswith(RING):  # with room for what is to come, as it was when it was new
             room = jnp.ones if name.endswith(".allowed") else jnp.zeros
-            array = jnp.concatenate([array, room((shape.shape[0] - len(array), *shape.shape[1:]), shape.dtype)])
+            array = written(room(shape.shape, shape.dtype), array)
         parts.append(array)
     learner.memory = jax.tree.unflatten(jax.tree.structure(shapes), parts)
     learner.episode, learner.steps, step = settings["episode"], settings["steps"], settings["step"]
@@ -141,6 +141,12 @@ def restore(learner: DeepLearner, settings: dict[str, Any], arrays: Arrays) -> N
     learner._terminal = settings["terminal"]
     learner._x, learner._masks = list(arrays["x"]), list(arrays["masks"])
     learner._chosen, learner._rewards = arrays["chosen"].tolist(), arrays["rewards"].tolist()
+
+
+@partial(jax.jit, donate_argnums=0)
+def written(room: jax.Array, rows: jax.Array) -> jax.Array:
+    """The first rows in their room, which is used up: there is never twice as much of it."""
+    return room.at[: len(rows)].set(rows)
 
 
 def memory_shapes(learner: DeepLearner) -> Any:
