@@ -12,6 +12,7 @@ import click
 from klearning.arrays import checks
 from klearning.cli.completing import Name, as_json
 from klearning.cli.display import progress, say, show_json
+from klearning.cli.streams import visible
 from klearning.cli.teaching import Command, Group
 from klearning.experiments.columns import Row, differences, experiment, experiments
 from klearning.experiments.executors import EXECUTORS, Executor
@@ -128,15 +129,16 @@ def store_ls(path: Path, as_json: bool) -> None:
         solved = sum(row["solved"] is not None for row in members)
         told = [f"{name}={value}" for name, value in unlike.items() if name.partition(".")[0] not in CALLS]
         words = [*_calls(own), *told]
-        say(f"{members[0]['name'][:12]}  {len(members):3} seeds  {solved:3} solved  {'  '.join(map(str, words))}")
+        line = f"{members[0]['name'][:12]}  {len(members):3} seeds  {solved:3} solved  {'  '.join(map(str, words))}"
+        say(visible(line))
     alike = [f"{name}={settings[0][name]}" for name in settings[0] if _is_alike(name, settings)] if rows else []
-    say(f"{len(rows)} runs" + (f"; the same in all: {' '.join(alike)}" if alike else ""), err=True)
+    say(visible(f"{len(rows)} runs" + (f"; the same in all: {' '.join(alike)}" if alike else "")), err=True)
 
 
 def show_broken(lines: list[str]) -> None:
     """Name on stderr the runs that could not be read."""
     for line in lines[:MOST_LINES]:
-        say(line, err=True)
+        say(visible(line), err=True)
     if len(lines) > MOST_LINES:
         say(f"… and {len(lines) - MOST_LINES:,} more broken runs; `klearning store verify` names them all", err=True)
 
@@ -186,7 +188,7 @@ def store_verify(path: Path, as_json: bool) -> None:
         show_json({"broken": said})
     else:
         for line in said:
-            say(line, err=True)
+            say(visible(line), err=True)
         say(f"{len(said)} broken" if said else "all sound")
     sys.exit(1 if said else 0)
 
@@ -200,7 +202,7 @@ def store_gc(path: Path, as_json: bool) -> None:
     if as_json:
         show_json({"removed": removed})
     else:
-        say("\n".join([*removed, f"{len(removed)} removed"]))
+        say("\n".join([*map(visible, removed), f"{len(removed)} removed"]))
 
 
 @store.command(

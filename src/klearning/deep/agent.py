@@ -63,9 +63,7 @@ class DeepAgent(Generic[Memory]):
             elif field.type is bool:
                 value = checks.flag(name, value)
             elif field.type is int:
-                value = checks.whole(name, value, 0 if zero else 1)
-                if value > (most := MOST_UPDATES if name == "updates" else MOST):
-                    raise ValueError(f"{name}={value} is too large: give at most {most}")
+                value = checks.whole(name, value, 0 if zero else 1, MOST_UPDATES if name == "updates" else MOST)
             elif field.type is float:
                 value = checks.number(name, value, 0.0, 1.0 if name in self.at_most_one else LARGEST, above=not zero)
             object.__setattr__(self, name, value)

@@ -45,6 +45,7 @@ ARRAY_HEADER = re.compile(
     rb"\{'descr': '(?P<type>[<>=|]?[biufcSU][1-9]\d{0,3})', 'fortran_order': (?P<fortran>True|False), "
     rb"'shape': \((?P<shape>(\d{1,18},? ?){0,32})\), *\} *\n"
 )
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # half of a sign, as JSON writes it
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the time written into archives, so that equal arrays give equal bytes
 KINDS = {
     stat.S_IFDIR: "a folder",
@@ -188,7 +189,10 @@ def json_from(text: str | bytes) -> Any:
     if len(text) > MOST_TEXT:
         raise ValueError(f"its JSON has {len(text):,} bytes, more than {MOST_TEXT:,}")
     try:
-        return json.loads(text)
+        data = json.loads(text)
+        if SURROGATE.search(text.decode() if isinstance(text, bytes) else text):
+            json.dumps(data, ensure_ascii=False).encode()  # ValueError if it has half of a sign
+        return data
     except RecursionError:
         raise ValueError("its JSON is nested too deeply") from None
 
