@@ -33,13 +33,21 @@ TRIALS: dict[str, tuple[Any, kl.Prior]] = {
 Header = dict[str, Any]
 
 
+def _fitted(x: Any, number: float) -> Any:
+    """The number as one of the array's kind, or the largest that there is."""
+    if x.dtype.kind == "i":
+        number = min(number, np.iinfo(x.dtype).max)
+    with np.errstate(over="ignore"):
+        return np.asarray(number).astype(x.dtype)
+
+
 def _filled(x: Any, number: float) -> Any:
-    return np.full_like(x, number)
+    return np.full_like(x, _fitted(x, number))
 
 
 def _one(x: Any, number: float) -> Any:
     changed = x.copy()
-    changed.reshape(-1)[-1:] = number
+    changed.reshape(-1)[-1:] = _fitted(x, number)
     return changed
 
 
