@@ -134,3 +134,21 @@ def test_nothing_pickles():
         text = path.read_text()
         assert "import pickle" not in text
         assert "allow_pickle=True" not in text
+
+
+WRITES = {"write_text", "write_bytes", "savez", "savez_compressed", "to_csv", "to_parquet", "tofile"}
+WRITERS = ("storage/files.py", "arrays/cache.py", "cli/streams.py")  # files of ours, compiled code, the null device
+
+
+def test_files_are_written_in_one_place():
+    """By `storage.files`, which follows links and refuses what is no regular file."""
+    for path in FILES:
+        if str(path.relative_to(PACKAGE)) in WRITERS:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call):
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                words = [getattr(word, "value", None) for word in [*node.args, *(key.value for key in node.keywords)]]
+                modes = [word for word in words if isinstance(word, str) and re.fullmatch("[rwaxbt+]{1,3}", word)]
+                writes = name in WRITES or (name in ("open", "fdopen") and re.search("[wax+]", "".join(modes)))
+                assert not writes, f"{path}:{node.lineno} writes a file: use storage.files"

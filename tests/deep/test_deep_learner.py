@@ -150,7 +150,11 @@ CRAFTED = {
     "waiting": (lambda s, a: s.update(waiting=1), "is no moment of an episode"),
     "hidden": (lambda s, a: s["agent"].update(hidden=[10**9]), "memory.params.0"),
     "normalised": (lambda s, a: s["agent"].update(normalised=1), "normalised=1 is neither True nor False"),
-    "capacity": (lambda s, a: s["agent"].update(capacity=10**13), "more than half of this machine's memory"),
+    "capacity": (lambda s, a: s["agent"].update(capacity=10**8), "more than 805,306,368: give capacity="),
+    "no capacity": (lambda s, a: s["agent"].update(capacity=10**13), "capacity=10000000000000 is too large"),
+    "batch": (lambda s, a: s["agent"].update(batch=10**9), "more than 805,306,368: give batch="),
+    "updates": (lambda s, a: s["agent"].update(updates=10**13), "updates=10000000000000 is too large"),
+    "noise": (lambda s, a: s["agent"].update(noise=1e308), r"noise=1e\+308 is out of range"),
     "name": (lambda s, a: s["agent"].update(name="KLearning"), "agent='KLearning' is unknown"),
     "setting": (lambda s, a: s["agent"].update(polyak=2.0), "polyak=2.0 is out of range"),
     "unknown": (lambda s, a: s["agent"].update(colour=1), "colour"),
@@ -168,9 +172,43 @@ def test_a_crafted_file_is_refused(case, whole, tmp_path):
     change, words = CRAFTED[case]
     settings, arrays = json.loads(json.dumps(settings_of(whole))), {k: v.copy() for k, v in arrays_of(whole).items()}
     change(settings, arrays)
-    write_archive(tmp_path / "a.npz", settings, {name: np.asarray(x) for name, x in arrays.items()})
+    unchecked = lambda *_: None  # noqa: E731
+    write_archive(tmp_path / "a.npz", settings, {name: np.asarray(x) for name, x in arrays.items()}, unchecked)
     with pytest.raises(ValueError, match=words):
         kl.load(tmp_path / "a.npz")
+
+
+SPOILT = {
+    "params": lambda m: m._replace(params=[{k: x * np.nan for k, x in layer.items()} for layer in m.params]),
+    "target": lambda m: m._replace(target=[{k: x + np.inf for k, x in layer.items()} for layer in m.target]),
+    "temperature": lambda m: m._replace(log_tau=m.log_tau * np.nan),
+    "counts": lambda m: m._replace(counts=m.counts._replace(sums=m.counts.sums * np.nan)),
+    "loss": lambda m: m._replace(loss=m.loss + np.inf),
+}
+
+
+@pytest.mark.parametrize("part", SPOILT)
+def test_networks_that_went_wrong_do_not_replace_a_good_file(part, whole, tmp_path):
+    whole.save(tmp_path / "a.npz")
+    before = (tmp_path / "a.npz").read_bytes()
+    learner = kl.load(tmp_path / "a.npz")
+    learner.memory = SPOILT[part](learner.memory)
+    with pytest.raises(ValueError, match=r"^cannot save to .*a\.npz, because it could not be loaded again: memory\."):
+        learner.save(tmp_path / "a.npz")
+    assert (tmp_path / "a.npz").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["a.npz"]
+    kl.load(tmp_path / "a.npz")
+
+
+def test_a_replay_buffer_has_a_limit_of_its_own():
+    """The same on every machine: what one saves another loads."""
+    wide = spaces.Box(-1.0, 1.0, (2000,))
+    with pytest.raises(
+        ValueError, match=r"capacity=100000 steps of 2000 features take 1,60.* give capacity=\d+ or less"
+    ):
+        DeepLearner(DeepKLearning(), wide, spaces.Discrete(2), 9)
+    with pytest.raises(ValueError, match="batch=1000000 steps of 2 features"):
+        DeepLearner(DQN(batch=10**6), Corridor.observation_space, Corridor.action_space, 9)
 
 
 def test_a_file_says_what_it_is_in_plain_json(whole, tmp_path):
@@ -306,6 +344,10 @@ def test_misuse():
         ({"discount": 1.1}, "discount=1.1 is out of range"),
         ({"capacity": 0}, "capacity=0 is too small"),
         ({"noise": 0.0}, "noise=0.0 is out of range"),
+        ({"noise": 1e308}, r"noise=1e\+308 is out of range: give a finite number above 0 and at most 1e\+09"),
+        ({"updates": 10**13}, "updates=10000000000000 is too large: give an integer of at most 1000"),
+        ({"batch": 10**12}, "batch=1000000000000 is too large: give an integer of at most 2147483647"),
+        ({"largest_bonus": 1e300}, r"largest_bonus=1e\+300 is out of range"),
         ({"temperature": -1}, "temperature=-1 is out of range"),
         ({"places": 100}, "places=100 is no power of two: give 128"),
         ({"features": 3}, "features=3 is no function that has a name"),

@@ -224,6 +224,8 @@ MISTAKES = {
     "length": (lambda: kl.Binned(Shows(FREE), low=[0, 0, 0]), r"low=\[0, 0, 0\] does not fit: give one number, or 2"),
     "text": (lambda: kl.Binned(Shows(UNIT), low="a"), "low='a' does not fit"),
     "no bins": (lambda: kl.Binned(Shows(UNIT), 0), "bins=0 is too small"),
+    "2**63 bins": (lambda: kl.Binned(Shows(UNIT), 2**63), "bins=9223372036854775808 is too large: give .* 1000000"),
+    "10**9 bins": (lambda: kl.Binned(Shows(TWO), [2, 10**9]), r"bins\[1\]=1000000000 is too large"),
     "half a bin": (lambda: kl.Binned(Shows(UNIT), 2.5), "bins=2.5 is not a whole number"),  # type: ignore[arg-type]
     "bins length": (lambda: kl.Binned(Shows(UNIT), [2, 3]), "bins has 2 entries: give 1"),
     "bins of none": (lambda: kl.Binned(Shows(UNIT), [0]), r"bins\[0\]=0 is too small"),

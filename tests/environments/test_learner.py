@@ -1,6 +1,7 @@
 """Learner: the same agents as in `run`, step by step; what may go wrong in a loop of the reader's own."""
 
 import pickle
+import time
 import warnings
 from pathlib import Path
 from typing import Any, ClassVar
@@ -717,3 +718,100 @@ def test_what_is_believed_can_be_looked_at():
     assert kl.solve(belief).proved is False
     with pytest.raises(ValueError, match="holds no belief"):
         _ = model_free.belief
+
+
+# -- ever new states --------------------------------------------------------------------------------------------------
+
+EPISODIC = [kl.QLearning(), kl.SoftQLearning(), kl.Random()]  # agents whose tables may have room to spare
+
+
+class Exact(kl.Learner):
+    """A learner whose tables are never wider than they need be, as those of agents that plan."""
+
+    @property
+    def _roomy(self):
+        return False
+
+    @_roomy.setter
+    def _roomy(self, roomy):
+        pass
+
+
+def wander(learner, episodes, first=0, masks=False):
+    """Episodes of mostly new states, some of them met again; actions that were taken."""
+    rng, new, taken = np.random.default_rng(first), first, []
+    for _ in range(episodes):
+        state = int(rng.integers(new + 1))
+        for _ in range(learner.horizon):
+            mask = [1, int(state % 3 > 0), 1] if masks else None
+            taken.append(learner.act(state, mask))
+            new += 1
+            state = new if rng.random() < 0.7 else int(rng.integers(new))
+            learner.observe(float(rng.normal()), state, terminated=bool(rng.random() < 0.1))
+            if learner.over:
+                break
+        learner.end_episode()
+    return taken
+
+
+@pytest.mark.parametrize("masks", [False, True])
+@pytest.mark.parametrize("settings", [{}, {"prior": kl.Prior()}, {"forget": 0.9}, {"replan_every": 3}], ids=str)
+@pytest.mark.parametrize("agent", EPISODIC, ids=str)
+def test_room_to_spare_changes_nothing(agent, settings, masks, tmp_path):
+    """Bytes are those of a learner without it: after some episodes, saved between, looked at, or given up."""
+    if "forget" in settings and isinstance(agent, kl.Random):
+        pytest.skip("it has nothing to forget")
+    both = [
+        cls(agent, spaces.Discrete(10**6), spaces.Discrete(3), 6, seed=5, **settings) for cls in (kl.Learner, Exact)
+    ]
+    taken = [wander(learner, 40, masks=masks) for learner in both]
+    assert taken[0] == taken[1]
+    if not settings:
+        assert both[0]._width > len(both[0].starts)
+    for learner in both:
+        learner.act(10**5)
+        learner.observe(1.0, 10**5 + 1)
+        learner.abandon_episode()
+    again = [wander(learner, 5, 10**5, masks) for learner in both]
+    assert again[0] == again[1]
+    for learner, name in zip(both, "ab"):
+        learner.act(3, [1, 0, 1] if masks else None)
+        learner.observe(1.0, 999_999)
+        learner.save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    others = (both[0], kl.load(tmp_path / "a"))
+    for x in (*others, both[1]):
+        x.end_episode()
+        wander(x, 10, 2 * 10**5, masks)
+    for x in others:
+        np.testing.assert_array_equal(x.policy, both[1].policy)
+        assert x.predict(17) == both[1].predict(17)
+        assert_same_state(state_of(x), state_of(both[1]))
+
+
+def test_a_child_of_ours_has_no_room_to_spare():
+    """It may look at all of its tables."""
+
+    class Counts(kl.QLearning):
+        pass
+
+    learner = kl.Learner(Counts(), spaces.Discrete(10**6), spaces.Discrete(3), 6)
+    wander(learner, 20)
+    assert learner._width == len(learner.starts) == learner._memory.policy.shape[1] // 6
+
+
+@pytest.mark.slow
+def test_new_states_take_as_long_at_the_end_as_at_first():
+    learner = kl.Learner(kl.QLearning(), spaces.Discrete(10**7), spaces.Discrete(2), 10)
+    times = []
+    for part in range(5):
+        began = time.process_time()
+        for k in range(0, 20_000, 10):
+            state = 20_000 * part + k
+            for step in range(10):
+                learner.act(state + step)
+                learner.observe(0.0, state + step + 1)
+            learner.end_episode()
+        times.append(time.process_time() - began)
+    assert learner.observations.count == 100_001
+    assert max(times[2:]) < 3.0 * min(times[1:])  # 11.7 s for 2.6 before

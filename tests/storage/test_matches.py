@@ -91,7 +91,7 @@ def test_a_match_is_data():
         "episodes": 12, "evaluate_every": 1, "protocol": "", "seed": 3, "snapshots": [], "stop": "never", "version": 1,
     }  # fmt: skip
     assert spec_from_json(spec.canonical).name == spec.name
-    with pytest.raises(ValueError, match="canonical"):
+    with pytest.raises(ValueError, match="spec opponent=None is no table"):
         spec_from_json(spec.canonical.replace('{"name":"BestResponse"}', "null"))
     assert "opponent" not in make_spec({"name": "deep_sea"}, {"name": "PSRL"}, episodes=1).canonical
 

@@ -19,6 +19,7 @@ from klearning.storage import learner_file as saving
 from tests.environments.test_learner import assert_same_state, state_of
 from tests.support import make_corpus
 from tests.support.agents import STEPWISE
+from tests.support.commands import klearning
 from tests.support.make_corpus import CASES, CORPUS, Clockwork, begun, follow
 from tests.support.small_worlds import corridor
 
@@ -247,7 +248,7 @@ def test_truncated_files(good):
     data = good.read_bytes()
     for size in range(0, len(data), 100):
         good.write_bytes(data[:size])
-        assert_refused(good, "is no archive of a learner, or not a whole one")
+        assert_refused(good, "is not an archive of a learner, or not a whole one")
 
 
 def test_flipped_bits(good):
@@ -269,14 +270,14 @@ def test_flipped_bits(good):
 
 
 NO_LEARNERS = {
-    "empty": (lambda path: path.write_bytes(b""), "is no archive"),
-    "text": (lambda path: path.write_text("hello"), "is no archive"),
+    "empty": (lambda path: path.write_bytes(b""), "is not an archive"),
+    "text": (lambda path: path.write_text("hello"), "is not an archive"),
     "directory": (lambda path: path.mkdir(), "cannot read"),
     "missing": (lambda path: None, "cannot read .*: No such file"),
     "arrays": (lambda path: np.savez(path, x=np.arange(3)), "holds no learner"),
     "list": (lambda path: _archive(path, b"[1]"), "holds no learner"),
-    "no json": (lambda path: _archive(path, b"{"), "is no archive"),
-    "deep json": (lambda path: _archive(path, b"[" * 100_000), "is no archive"),
+    "no json": (lambda path: _archive(path, b"{"), "is not an archive"),
+    "deep json": (lambda path: _archive(path, b"[" * 100_000), "is not an archive"),
 }
 
 
@@ -308,9 +309,9 @@ def test_a_pickle_named_npz_is_not_executed(good, tmp_path):
     pickle.loads(bad.read_bytes())
     assert mark.exists()  # it would have gone off
     mark.unlink()
-    assert_refused(bad, "is no archive")
+    assert_refused(bad, "is not an archive")
     np.savez(bad, bomb=np.array([Bomb(mark)], dtype=object))
-    assert_refused(bad, "holds no learner")
+    assert_refused(bad, "is not an archive")
     member = io.BytesIO()
     np.save(member, np.array([Bomb(mark)], dtype=object), allow_pickle=True)
     for name in ("bomb.npy", "starts.npy"):  # one more array, or in place of one
@@ -319,8 +320,105 @@ def test_a_pickle_named_npz_is_not_executed(good, tmp_path):
                 if other != name:
                     archive.writestr(other, source.read(other))
             archive.writestr(name, member.getvalue())
-        assert_refused(bad, "is no archive")
+        assert_refused(bad, "is not an archive")
     assert not mark.exists()
+
+
+# -- what cannot be loaded is not saved -------------------------------------------------------------------------------
+
+SIZES = (5e-324, 1e-20, 1.0, 1e15)  # of rewards
+
+
+def played(agent, size=1.0, episodes=4, prior=None):
+    """A learner that was paid rewards of this size."""
+    learner, rng = kl.Learner(agent, spaces.Discrete(6), spaces.Discrete(2), 4, prior=prior), np.random.default_rng(0)
+    for _ in range(episodes):
+        state = int(rng.integers(6))
+        for _ in range(4):
+            learner.act(state)
+            state = int(rng.integers(6))
+            learner.observe(float(size * rng.choice([-1.0, 0.5, 1.0])), state)
+        learner.end_episode()
+    return learner
+
+
+@pytest.mark.filterwarnings("ignore::klearning.PriorWarning")
+@pytest.mark.parametrize("agent", STEPWISE, ids=str)
+def test_whatever_was_paid_is_saved_and_loaded(agent, tmp_path):
+    for size in SIZES:
+        for prior in (None, kl.Prior()):
+            learner = played(agent, size, prior=prior)
+            learner.save(tmp_path / "x.npz")
+            assert_same_state(state_of(kl.load(tmp_path / "x.npz")), state_of(learner))
+
+
+@pytest.mark.parametrize("agent", STEPWISE, ids=str)
+def test_a_memory_that_went_wrong_does_not_replace_a_good_file(agent, tmp_path):
+    learner, path = played(agent), tmp_path / "x.npz"
+    learner.save(path)
+    before = path.read_bytes()
+    learner.memory.policy[:] = np.nan
+    with pytest.raises(ValueError, match=r"^cannot save to .*x\.npz, because it could not be loaded again: memory\."):
+        learner.save(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["x.npz"]
+
+
+SPOILT = {
+    "returns": lambda learner: learner.returns.append(np.inf),
+    "said": lambda learner: learner.said.fill(np.nan),
+    "starts": lambda learner: learner.starts.fill(-1.0),
+    "episode": lambda learner: setattr(learner, "episode", learner.episode + 1),
+    "rewards": lambda learner: learner._rewards.fill(1e16),
+}
+
+
+@pytest.mark.parametrize("part", SPOILT)
+def test_a_learner_that_went_wrong_does_not_replace_a_good_file(part, tmp_path):
+    learner, path = played(kl.VAPOR()), tmp_path / "x.npz"
+    learner.act(0)
+    learner.observe(1.0, 1)
+    learner.save(path)
+    before = path.read_bytes()
+    SPOILT[part](learner)
+    with pytest.raises(ValueError, match=r"^cannot save to .*x\.npz, because it could not be loaded again: [^\n]*$"):
+        learner.save(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("reward", [1.1e15, -1e16, 1e300, 1e308])
+@pytest.mark.parametrize("agent", [kl.KLearning(), kl.VAPOR(), kl.QLearning()], ids=str)
+def test_a_reward_too_large_to_be_added_up_is_refused(agent, reward):
+    learner = played(agent)
+    learner.act(0)
+    with pytest.raises(ValueError, match=r"reward=.* of step 0 is beyond 1e\+15: give rewards in larger units"):
+        learner.observe(reward, 1)
+    learner.observe(1.0, 1, terminated=True)
+    learner.end_episode()
+    assert (learner.episode, learner.returns[-1]) == (5, 1.0)
+
+
+RICH = """
+import gymnasium
+class Rich(gymnasium.Env):
+    observation_space, action_space = gymnasium.spaces.Discrete(2), gymnasium.spaces.Discrete(2)
+    episode = -1
+    def reset(self, *, seed=None, options=None):
+        self.episode += 1
+        return 0, {}
+    def step(self, action):
+        return 1, 1e300 if self.episode == 3 else 1.0, True, False, {}
+"""
+
+
+def test_what_was_learnt_before_a_reward_is_too_large_is_saved(tmp_path):
+    (tmp_path / "payer.py").write_text(RICH)
+    words = ["learn", "payer.py:Rich", "QLearning", "-n", "9", "--horizon", "2", "-p", "sd=1", "--save", "x.npz"]
+    done = klearning(*words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("klearning: reward=1e+300 of step 0 is beyond 1e+15")
+    assert "Traceback" not in done.stderr
+    assert kl.load(tmp_path / "x.npz").episode == 3
 
 
 # -- where nothing can be written -------------------------------------------------------------------------------------

@@ -193,7 +193,8 @@ REFUSED = {
     "no version": (edited(version=None), "version 1"),
     "unknown field": (edited(sead=1), "did you mean 'seed'"),
     "missing field": (edited(seed=None), "'seed'"),
-    "not a number": (spec().canonical.replace('"seed":0', '"seed":NaN'), "not JSON compliant"),
+    "not a number": (spec().canonical.replace('"seed":0', '"seed":NaN'), "spec seed=nan is not a whole number"),
+    "infinite": (spec().canonical.replace('"span":null', '"span":Infinity'), "not JSON compliant"),
 }
 
 

@@ -217,7 +217,7 @@ def test_stopping_when_solved_cuts_the_run_there(tmp_path):
 def test_checkpoints_come_as_often_as_asked(tmp_path, monkeypatch):
     """After every chunk but perhaps the last, or not at all."""
     saved, spec = [], sea(episodes=5)
-    monkeypatch.setattr(checkpoints, "write_whole", lambda path, data: saved.append(path.name))
+    monkeypatch.setattr(checkpoints, "write_whole", lambda path, data, links: saved.append(path.name))
     monkeypatch.setattr(chunks, "CHUNK_SECONDS", 0.0)
     execute(spec, Store(tmp_path / "never"), checkpoint_seconds=np.inf)
     assert saved == []

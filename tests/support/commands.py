@@ -6,6 +6,7 @@ about the beginning of a process, its streams or signals, runs `COMMAND`, a fres
 
 import multiprocessing
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -20,11 +21,11 @@ FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["klearning.cli", "klearning.papers.odonoghue2021", __name__])
 
 
-def klearning(*arguments, cwd=".", env=None):
-    """What `klearning ARGUMENTS` answers."""
+def klearning(*arguments, cwd=".", env=None, memory=None):
+    """What `klearning ARGUMENTS` answers; ``memory`` is how many bytes it may take beyond those at its start."""
     with TemporaryDirectory() as folder:
         streams = [Path(folder, name) for name in ("out", "errors")]
-        process = FORKS.Process(target=answer, args=(arguments, cwd, dict(env or os.environ), streams))
+        process = FORKS.Process(target=answer, args=(arguments, cwd, dict(env or os.environ), streams, memory))
         process.start()
         process.join(300)
         if process.exitcode is None:
@@ -34,10 +35,12 @@ def klearning(*arguments, cwd=".", env=None):
     return subprocess.CompletedProcess(arguments, process.exitcode, *output)
 
 
-def answer(arguments, folder, environment, streams):
+def answer(arguments, folder, environment, streams, memory):
     """In the new process."""
     from klearning.cli import main
 
+    if memory is not None:
+        limit_memory(memory)
     sys.stdout, sys.stderr = (path.open("w", encoding="utf-8") for path in streams)
     for number, stream in enumerate((sys.stdout, sys.stderr), 1):
         os.dup2(stream.fileno(), number)  # what writes past Python is heard too
@@ -47,3 +50,9 @@ def answer(arguments, folder, environment, streams):
     sys.path.insert(0, "")  # as `python -c` has it
     signal.signal(signal.SIGINT, signal.default_int_handler)
     main(arguments)
+
+
+def limit_memory(memory):
+    """Let this process have so many bytes more than it has now; what it asks for beyond is a MemoryError."""
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + memory, resource.RLIM_INFINITY))

@@ -33,13 +33,21 @@ TRIALS: dict[str, tuple[Any, kl.Prior]] = {
 Header = dict[str, Any]
 
 
+def _fitted(x: Any, number: float) -> Any:
+    """The number as one of the array's kind, or the largest that there is."""
+    if x.dtype.kind == "i":
+        number = min(number, np.iinfo(x.dtype).max)
+    with np.errstate(over="ignore"):
+        return np.asarray(number).astype(x.dtype)
+
+
 def _filled(x: Any, number: float) -> Any:
-    return np.full_like(x, number)
+    return np.full_like(x, _fitted(x, number))
 
 
 def _one(x: Any, number: float) -> Any:
     changed = x.copy()
-    changed.reshape(-1)[-1:] = number
+    changed.reshape(-1)[-1:] = _fitted(x, number)
     return changed
 
 
@@ -103,6 +111,13 @@ def _space(n: Any) -> Header:
     return {"kind": "Discrete", "n": n, "start": 0}
 
 
+def _deep(depth: int) -> Header:
+    space = _space(2)
+    for _ in range(depth):
+        space = {"kind": "Tuple", "spaces": [space]}
+    return space
+
+
 def _stream(i: int, **inner: Any) -> Callable[[Header], Header]:
     def change(header: Header) -> Header:
         streams = json.loads(json.dumps(header["streams"]))
@@ -156,6 +171,20 @@ HEADERS: dict[str, Callable[[Header], Header]] = {
     "span of text": lambda h: {**h, "prior": {**h["prior"], "span": "x"}},
     "another agent": lambda h: {**h, "agent": {"name": "PSRL" if h["agent"]["name"] != "PSRL" else "UCRL2"}},
     "no agent": lambda h: {**h, "agent": [1]},
+    "a million bits": lambda h: {**h, "observation_space": {"kind": "MultiBinary", "n": 10**6}},
+    "a million bits of action": lambda h: {**h, "action_space": {"kind": "MultiBinary", "n": 10**6}},
+    "a wide box": lambda h: {
+        **h,
+        "observation_space": {"kind": "Box", "low": 0, "high": 9, "shape": [10**6], "dtype": "int64"},
+    },
+    "a long tuple": lambda h: {**h, "observation_space": {"kind": "Tuple", "spaces": [_space(2)] * 50_000}},
+    "a deep tuple": lambda h: {**h, "observation_space": _deep(300)},
+    "a long list of sizes": lambda h: {
+        **h,
+        "observation_space": {"kind": "MultiDiscrete", "nvec": [2] * 10**5, "start": [0] * 10**5, "dtype": "int64"},
+    },
+    "horizon times 1000": lambda h: {**h, "horizon": 1000 * h["horizon"]},
+    "actions times 1000": lambda h: {**h, "action_space": _space(1000 * h["action_space"].get("n", 1))},
 }
 
 
@@ -215,7 +244,33 @@ def _twice(settings: Header, arrays: Arrays) -> bytes:
     return buffer.getvalue()
 
 
+def _typed(descr: str) -> Callable[[Header, Arrays], bytes]:
+    """The array `starts` of another type, with as many bytes as its shape would have in eights."""
+    return _declared("", f"{{'descr': '{descr}', 'fortran_order': False, 'shape': (8,), }}")
+
+
+def _long_text(settings: Header, arrays: Arrays) -> bytes:
+    """A header of 120 MB, most of it lists of nothing, in less than a megabyte."""
+    text = json.dumps(settings)[:-1] + ', "more": [' + "[]," * 40_000_000 + "0]}"
+    return archive({**members_of(arrays), learner_file.HEADER: text.encode()})
+
+
+def _many_members(settings: Header, arrays: Arrays) -> bytes:
+    """More members than any learner has, of nothing each."""
+    empty = {f"x{i}.npy": b"" for i in range(60_000)}
+    return archive({**members_of(arrays), learner_file.HEADER: json.dumps(settings).encode(), **empty})
+
+
+TYPES = (
+    "<q9", "<f3", "<i3", "|b2", "<c3", "<M8", "<m8[ns]", "|V8", "|O8", "<u9", "<f8,<f8", "=f8", "a8", "<U0", "|S0", "?",
+    "<e2", "<g16", "<f16", "<c32", "<i8888", "<f9999", "object", "float", "<x8", "|T16", ">f8", "<i-8", "<f8 ",
+    "<S9999",
+)  # fmt: skip
+
 ARCHIVES: dict[str, Callable[[Header, Arrays], bytes]] = {
+    **{f"type {descr}": _typed(descr) for descr in TYPES},
+    "a long header": _long_text,
+    "many members": _many_members,
     "shape of 10**12": _declared("(1000000000000,)"),
     "shape of 2**70": _declared(f"({2**70},)"),
     "shape below zero": _declared("(-8,)"),
@@ -257,6 +312,17 @@ def changed_learners(case: str) -> Iterator[tuple[str, bytes]]:
         yield name, archive({**members_of(changed), learner_file.HEADER: json.dumps(header).encode()})
     for name, change in HEADERS.items():
         yield name, archive({**members_of(arrays), learner_file.HEADER: json.dumps(change(header)).encode()})
+
+
+def flipped_learners(case: str, flips: int = 300) -> Iterator[tuple[str, bytes]]:
+    """Single bits flipped, and files cut short."""
+    sound, rng = learner_bytes(*learner_parts(case)), np.random.default_rng(0)
+    for place in rng.integers(0, 8 * len(sound), flips):
+        flipped = bytearray(sound)
+        flipped[place // 8] ^= 1 << (place % 8)
+        yield f"bit {place} flipped", bytes(flipped)
+    for length in range(0, len(sound), len(sound) // 100):
+        yield f"cut at {length}", sound[:length]
 
 
 def crafted_archives(case: str) -> Iterator[tuple[str, bytes]]:

@@ -14,7 +14,7 @@ from klearning.trials.agent import Agent
 from klearning.trials.task import Task, play
 
 
-@marked(chances=("policy",))
+@marked(chances=("policy",), roomy=True)
 class Memory(NamedTuple):
     policy: Floats
 

@@ -39,6 +39,7 @@ class Settings(NamedTuple):
     counts=("visits",),
     chances=("policy",),
     since=("discount",),
+    roomy=True,
 )
 class Memory(NamedTuple):
     layers: Ints

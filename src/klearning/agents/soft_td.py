@@ -35,6 +35,7 @@ class Settings(NamedTuple):
     counts=("visits",),
     chances=("policy",),
     since=("discount",),
+    roomy=True,
 )
 class Memory(NamedTuple):
     layers: Ints

@@ -34,12 +34,14 @@ def moderate(field: str, value: Any, low: float = -np.inf, *, above: bool = Fals
     return x
 
 
-def whole(field: str, value: Any, low: int = 1) -> int:
-    """An integer of at least ``low``."""
+def whole(field: str, value: Any, low: int = 1, high: int | None = None) -> int:
+    """An integer of at least ``low``, and at most ``high`` if there is such a limit."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise ValueError(f"{field}={value!r} is not a whole number: give an integer of at least {low}")
     if value < low:
         raise ValueError(f"{field}={value!r} is too small: give an integer of at least {low}")
+    if high is not None and value > high:
+        raise ValueError(f"{field}={value!r} is too large: give an integer of at most {high}")
     return int(value)
 
 

@@ -7,6 +7,7 @@ Nothing here knows an agent. What is special about a field its record says itsel
     @marked(since=("kind",))          these came later: files of before have none, and get what a fresh memory has
     @marked(tied=("c",))              these are held once for all layers, where files of before may have every layer's
     @marked(scratch=True)             the whole record is room to work in: never kept, never widened
+    @marked(roomy=True)               columns of states that are yet to come change nothing: there may be some to spare
     def widen(self, fresh, before, after)      the record widens itself
 
 and others say what its numbers may be (`arrays/tree_checks.py`), because kernels believe what a file says.
@@ -31,13 +32,13 @@ MARKS = ("offsets", "grows", "since", "tied", "fixed", "counts", "finite", "chan
 Record = TypeVar("Record", bound=type)
 
 
-def marked(*, scratch: bool = False, **fields: tuple[str, ...]) -> Callable[[Record], Record]:
+def marked(*, scratch: bool = False, roomy: bool = False, **fields: tuple[str, ...]) -> Callable[[Record], Record]:
     """Say of a NamedTuple which of its fields are special, by one of `MARKS` each."""
     for name in fields:
         checks.choice("mark", name, MARKS)
 
     def mark(record: Record) -> Record:
-        for name, value in {"scratch": scratch, **fields}.items():
+        for name, value in {"scratch": scratch, "roomy": roomy, **fields}.items():
             setattr(record, name.upper(), value)
         return record
 
@@ -131,6 +132,8 @@ def _of_form(template: tuple[Any, ...], parts: list[Any]) -> Any:
 def widen(old: Any, fresh: Any, before: int, after: int, name: str = ROOT) -> Any:
     """What ``old`` knows of layers of ``before`` states, in ``fresh``, a new memory for layers of ``after`` states.
 
+    With fewer states than before, what it knows of the first of them.
+
     Arrays of ``fresh`` are written to and kept, so that one that is in two places stays so.
     """
     if mark_of(old, "SCRATCH", False):
@@ -151,7 +154,8 @@ def widen(old: Any, fresh: Any, before: int, after: int, name: str = ROOT) -> An
         return old
     if old.shape[:-1] != fresh.shape[:-1] or old.shape[-1] * after != fresh.shape[-1] * before:
         raise ValueError(f"{name} grows from {old.shape} to {fresh.shape}: let its last axis be the states")
-    layer_and_state(fresh, after)[..., :before] = layer_and_state(old, before)
+    both = min(before, after)
+    layer_and_state(fresh, after)[..., :both] = layer_and_state(old, before)[..., :both]
     return fresh
 
 

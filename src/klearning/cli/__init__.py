@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 import click
+import numba
 from click.shell_completion import shell_complete
 
 from klearning.arrays.command import STOPPED, Interruptible, finish
@@ -17,7 +18,7 @@ from klearning.cli.report import report
 from klearning.cli.reproduce import reproduce
 from klearning.cli.run import run
 from klearning.cli.stores import store, sweep
-from klearning.cli.streams import abandon_output, prepare_streams
+from klearning.cli.streams import abandon_output, prepare_streams, visible
 from klearning.cli.teaching import Group
 from klearning.version import __version__
 
@@ -80,6 +81,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (ImportError, OSError) as error:
         _complain(str(error))
         code = FAILED
+    except NotImplementedError:
+        if not numba.config.DISABLE_JIT:
+            raise
+        _complain("NUMBA_DISABLE_JIT=1 is set, and kernels of klearning run only if they are compiled: unset it")
+        code = BAD_INPUT
     abandon_output()
     finish()
     sys.exit(code)
@@ -100,4 +106,4 @@ def _call(arguments: Sequence[str] | None) -> int:
 
 
 def _complain(message: str) -> None:
-    print(f"klearning: {' '.join(message.split())}", file=sys.stderr)
+    print(f"klearning: {visible(' '.join(message.split()))}", file=sys.stderr)

@@ -21,6 +21,7 @@ from klearning.experiments.match_data import build_pairing
 from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.store import Store
 from klearning.games.matches import Matches, play
+from klearning.storage.files import check_writable
 from klearning.trials.agent import Agent
 from klearning.trials.run import Runs, run
 
@@ -108,6 +109,8 @@ def compare(
     checks.choice("metric", metric, METRICS)
     if against is not None:
         checks.choice("against", against, agents)
+    if not no_figure:
+        check_writable(out)
     numbers = _seeds(seeds)
     contest = Contest(world, world_options, agents, prior_options, episodes, numbers, store_path, threads)
     results: dict[str, Any] = _play(contest, opponent, metric) if is_match(world, opponent) else _run(contest, metric)

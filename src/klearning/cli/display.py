@@ -26,6 +26,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from klearning.cli.streams import visible
 from klearning.environments.pace import Pace
 from klearning.figures import canvas
 
@@ -62,8 +63,11 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 def say(text: str = "", err: bool = False) -> None:
-    """Print in the encoding that was asked for: `click.echo` writes UTF-8 where Python was told ASCII."""
-    print(text, file=sys.stderr if err else sys.stdout)
+    """Print lines in the encoding that was asked for: `click.echo` writes UTF-8 where Python was told ASCII.
+
+    What steers a terminal is escaped; a text of a file goes through `visible` first, so that it is one line.
+    """
+    print("\n".join(map(visible, text.split("\n"))), file=sys.stderr if err else sys.stdout)
 
 
 def save_picture(draw: Callable[[], Any], out: Path, err: bool) -> None:
@@ -97,7 +101,7 @@ def plain(data: Any) -> Any:
 
 def show_heading(text: str) -> None:
     fancy = is_lively(sys.stdout) and not os.environ.get("NO_COLOR")
-    say(click.style(text, bold=True) if fancy else text)
+    print(click.style(visible(text), bold=True)) if fancy else say(text)
 
 
 def show_paragraph(text: str, indent: str = "    ") -> None:
@@ -111,7 +115,7 @@ def cell(value: Any) -> str:
         return ", ".join(map(cell, value))
     if isinstance(value, float):
         return f"{value:.4g}" if isfinite(value) else "–"
-    return "–" if value is None else str(value)
+    return "–" if value is None else visible(str(value))
 
 
 def show_table(
@@ -131,14 +135,15 @@ def show_table(
         if last and i == len(rows):
             table.add_section()
         table.add_row(*row.values())
-    console = Console(width=width())
+    title, caption = visible(title), visible(caption)
+    console = Console(width=width(), markup=False, emoji=False)
     with console.capture() as capture:
         room = console.measure(table).maximum
         table.title, table.caption = (text if 0 < len(text) <= room else None for text in (title, caption))
         console.print(table)
     if len(title) > room:  # which would be broken into a column of words
         show_paragraph(title, "")
-    say(capture.get().rstrip("\n"))
+    print(capture.get().rstrip("\n"))  # with colours, perhaps
     if len(caption) > room:
         show_paragraph(caption, "")
 

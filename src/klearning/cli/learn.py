@@ -32,6 +32,7 @@ from klearning.cli.task import Stops, task_options
 from klearning.cli.teaching import Command
 from klearning.environments.limit import EPISODES, Limit, limit
 from klearning.storage.codec import prior_data
+from klearning.storage.files import check_writable, is_stdout
 
 EXAMPLES = (
     "klearning learn FrozenLake-v1 --episodes 500",
@@ -99,7 +100,8 @@ Callback = Callable[[Any], Any]
     help="go on with the learner of this file, to the same end as if it had never stopped; saved there again",
 )  # fmt: skip
 @click.option(
-    "--csv", "csv_path", type=click.Path(path_type=Path, dir_okay=False), help="write a line per episode here"
+    "--csv", "csv_path", type=click.Path(path_type=Path, dir_okay=False),
+    help="write a line per episode here, - for stdout",
 )  # fmt: skip
 @click.option("--tensorboard", type=click.Path(path_type=Path), help="write scalars for TensorBoard into this folder")
 @click.option(
@@ -164,7 +166,7 @@ def learn(
     check_copies(envs, evaluate_every)
     numbers = several_seeds(context, seeds) if seeds is not None else (seed,)
     files = Files(save, resume, csv_path, tensorboard, film)
-    files.check(len(numbers))
+    files.check(numbers)
     learners: list[Any] = []
     with ExitStack() as stack:
         advance: Callable[[int], None] | None = None
@@ -223,12 +225,18 @@ class Files(NamedTuple):
     def of(self, seed: int) -> "Files":
         return Files(*(path and Path(str(path).replace(SEED, str(seed))) for path in self))
 
-    def check(self, count: int) -> None:
-        """Several learners need several files."""
+    def check(self, seeds: Sequence[int]) -> None:
+        """Several learners need several files, and all of them must be files; only a CSV may go to stdout."""
         for option, path in self._asdict().items():
-            if count > 1 and path is not None and SEED not in str(path):
+            if len(seeds) > 1 and path is not None and SEED not in str(path):
                 better = path.with_name(f"{path.stem}_{SEED}{path.suffix}")
-                raise ValueError(f"--{option} {path} is one name for {count} seeds: write {SEED} into it, {better}")
+                raise ValueError(
+                    f"--{option} {path} is one name for {len(seeds)} seeds: write {SEED} into it, {better}"
+                )
+        for mine in map(self.of, seeds):
+            written = [mine.target, mine.film, None if mine.csv is None or is_stdout(mine.csv) else mine.csv]
+            for path in filter(None, written):
+                check_writable(path)
 
 
 def several_seeds(context: click.Context, text: str) -> tuple[int, ...]:

@@ -1,5 +1,6 @@
 """`klearning report`: one HTML file that shows what a store holds."""
 
+import sys
 import webbrowser
 from pathlib import Path
 
@@ -7,8 +8,10 @@ import click
 
 from klearning.cli.completing import as_json
 from klearning.cli.display import say, show_json
+from klearning.cli.stores import show_broken
 from klearning.cli.teaching import Command
 from klearning.experiments.store import Store
+from klearning.storage.files import check_writable, is_stdout, write_file
 
 
 @click.command(
@@ -18,19 +21,32 @@ from klearning.experiments.store import Store
 )
 @click.argument("store", default="out/store", type=click.Path(path_type=Path))
 @click.option(
-    "--output", "-o", default="out/report.html", show_default=True, type=click.Path(path_type=Path, dir_okay=False)
-)
+    "--output", "-o", default="out/report.html", show_default=True, type=click.Path(path_type=Path, dir_okay=False),
+    help="the file, or - for stdout",
+)  # fmt: skip
 @click.option("--open", "open_it", is_flag=True, help="show it in the browser")
 @as_json
 def report(store: Path, output: Path, open_it: bool, as_json: bool) -> None:
     """Show what a STORE (default: out/store) holds as one interactive HTML file that needs no network."""
     from klearning import report as reports
 
-    runs = reports.write(Store(store, create=False), output)
-    size = output.stat().st_size
+    piped = is_stdout(output)
+    if piped and (as_json or open_it):
+        raise ValueError(f"--output {output} goes to stdout: leave {'--json' if as_json else '--open'} out")
+    if not piped:
+        check_writable(output)
+    summary = reports.summarise(Store(store, create=False))
+    page = reports.build(summary).encode()
+    runs, size = len(summary.runs), len(page)
+    if piped:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(page)
+    else:
+        write_file(output, page, parents=True)
+    show_broken(summary.unreadable)
     if as_json:
         show_json({"file": str(output), "runs": runs, "bytes": size})
     else:
-        say(f"{output}: {runs:,} runs, {size / 1e6:.1f} MB")
+        say(f"{output}: {runs:,} runs, {size / 1e6:.1f} MB", err=piped)
     if open_it and not webbrowser.open(output.resolve().as_uri()):
         raise OSError(f"no browser could be started: open {output} in one yourself")

@@ -26,6 +26,7 @@ from klearning.cli.teaching import Command
 from klearning.experiments.match_data import build_pairing
 from klearning.figures import learning
 from klearning.games.matches import Matches, play
+from klearning.storage.files import check_writable
 from klearning.trials.run import MOST_LINES, Runs
 from klearning.trials.run import run as simulate
 
@@ -80,6 +81,8 @@ def run(
     WORLD may be a game, with an opponent (`klearning games` lists games and players). Episodes are its rounds, and
     regret is its value less the payoff of both mixtures.
     """
+    if not no_figure:
+        check_writable(out)
     chosen = parse(seeds)
     count = len(chosen) if isinstance(chosen, list) else checks.whole("seeds", chosen)
     if is_match(world, opponent):

@@ -12,14 +12,16 @@ import click
 from klearning.arrays import checks
 from klearning.cli.completing import Name, as_json
 from klearning.cli.display import progress, say, show_json
+from klearning.cli.streams import visible
 from klearning.cli.teaching import Command, Group
-from klearning.experiments.columns import Row, differences, experiment
+from klearning.experiments.columns import Row, differences, experiment, experiments
 from klearning.experiments.executors import EXECUTORS, Executor
 from klearning.experiments.spec import REGISTRIES_OF, Spec, sweep_from_toml
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import Tally
 from klearning.experiments.sweep import sweep as sweep_specs
 from klearning.report.labels import call_label
+from klearning.storage.files import json_from
 
 
 @click.command(
@@ -94,6 +96,7 @@ def run_sweep(
     return result
 
 
+MOST_LINES = 20  # about broken runs
 CALLS = ("world", "agent", "opponent")  # written as they are called
 
 
@@ -115,21 +118,29 @@ def store_ls(path: Path, as_json: bool) -> None:
 
     --json has every setting of every run; so has `klearning store export`.
     """
-    rows = Store(path, create=False).rows()
+    rows, broken = Store(path, create=False).listing()
+    show_broken(broken)
     if as_json:
         show_json(rows)
         return
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(json.dumps(experiment(row)), []).append(row)
-    settings = list(map(json.loads, groups))
-    for members, own, unlike in zip(groups.values(), settings, differences(settings), strict=True):
+    groups = experiments(rows)
+    settings = [experiment(members[0]) for members in groups]
+    for members, own, unlike in zip(groups, settings, differences(settings), strict=True):
         solved = sum(row["solved"] is not None for row in members)
         told = [f"{name}={value}" for name, value in unlike.items() if name.partition(".")[0] not in CALLS]
         words = [*_calls(own), *told]
-        say(f"{members[0]['name'][:12]}  {len(members):3} seeds  {solved:3} solved  {'  '.join(map(str, words))}")
+        line = f"{members[0]['name'][:12]}  {len(members):3} seeds  {solved:3} solved  {'  '.join(map(str, words))}"
+        say(visible(line))
     alike = [f"{name}={settings[0][name]}" for name in settings[0] if _is_alike(name, settings)] if rows else []
-    say(f"{len(rows)} runs" + (f"; the same in all: {' '.join(alike)}" if alike else ""), err=True)
+    say(visible(f"{len(rows)} runs" + (f"; the same in all: {' '.join(alike)}" if alike else "")), err=True)
+
+
+def show_broken(lines: list[str]) -> None:
+    """Name on stderr the runs that could not be read."""
+    for line in lines[:MOST_LINES]:
+        say(visible(line), err=True)
+    if len(lines) > MOST_LINES:
+        say(f"… and {len(lines) - MOST_LINES:,} more broken runs; `klearning store verify` names them all", err=True)
 
 
 def _calls(row: Row) -> list[str]:
@@ -161,7 +172,7 @@ def store_show(name: str, path: Path, as_json: bool) -> None:
     if len(found) != 1:
         raise ValueError(f"name={name!r} fits {len(found)} runs of {path}: give more of it, see `klearning store ls`")
     record = place.read(found[0])
-    meta = json.loads((found[0] / "meta.json").read_text(encoding="utf-8"))
+    meta = json_from(place.files(found[0].name)["meta.json"])
     arrays = {key: f"{x.dtype} {list(x.shape)}" for key, x in record.arrays.items()}
     shown = {"spec": json.loads(record.spec.canonical), **meta, "arrays": arrays, "row": record.row()}
     show_json(shown)
@@ -177,7 +188,7 @@ def store_verify(path: Path, as_json: bool) -> None:
         show_json({"broken": said})
     else:
         for line in said:
-            say(line, err=True)
+            say(visible(line), err=True)
         say(f"{len(said)} broken" if said else "all sound")
     sys.exit(1 if said else 0)
 
@@ -191,7 +202,7 @@ def store_gc(path: Path, as_json: bool) -> None:
     if as_json:
         show_json({"removed": removed})
     else:
-        say("\n".join([*removed, f"{len(removed)} removed"]))
+        say("\n".join([*map(visible, removed), f"{len(removed)} removed"]))
 
 
 @store.command(
@@ -202,7 +213,10 @@ def store_gc(path: Path, as_json: bool) -> None:
 @as_json
 def store_export(file: Path, path: Path, as_json: bool) -> None:
     """Write one line a run into FILE, .csv or .parquet."""
-    runs = Store(path, create=False).export(file)
+    place = Store(path, create=False)
+    rows, broken = place.listing()
+    runs = place.export(file, rows)
+    show_broken(broken)
     if as_json:
         show_json({"runs": runs, "file": str(file)})
     else:

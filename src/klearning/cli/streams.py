@@ -7,6 +7,7 @@ import sys
 import warnings
 from pathlib import Path
 from typing import TextIO
+from unicodedata import category
 
 # how signs of ours are written where the encoding has none of them; any other is a question mark
 PLAIN = {
@@ -17,11 +18,22 @@ PLAIN = {
 }  # fmt: skip
 
 
+# kinds of signs that steer, or are not seen: controls, directions of writing, ends of lines, halves of signs
+STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
 def spell_out(error: UnicodeError) -> tuple[str, int]:
     """For `codecs.register_error`: what cannot be encoded is spelt in ASCII."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(PLAIN.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
+
+
+def visible(text: str) -> str:
+    """A text in one line that shows what is in it: what would steer a terminal is escaped, as Python writes it."""
+    if text.isprintable():
+        return text
+    return "".join(sign if category(sign) not in STEERING else ascii(sign)[1:-1] for sign in text)
 
 
 def prepare_streams() -> None:
@@ -44,7 +56,7 @@ def show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    print(f"klearning: warning: {message}", file=file or sys.stderr)
+    print(f"klearning: warning: {visible(str(message))}", file=file or sys.stderr)
 
 
 def abandon_output() -> None:

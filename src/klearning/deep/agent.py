@@ -27,6 +27,9 @@ from klearning.deep.replay import Steps
 Memory = TypeVar("Memory")
 
 DRAWN = 32  # batches at a time: what no network changes is computed for all of them at once
+LARGEST = 1e9  # of settings: products of a few are floats of 32 bits
+MOST = 2**31 - 1  # of whole settings: JAX counts in 32 bits
+MOST_UPDATES = 1000  # per step: those of an episode are counted in 32 bits
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,9 @@ class DeepAgent(Generic[Memory]):
             elif field.type is bool:
                 value = checks.flag(name, value)
             elif field.type is int:
-                value = checks.whole(name, value, 0 if zero else 1)
+                value = checks.whole(name, value, 0 if zero else 1, MOST_UPDATES if name == "updates" else MOST)
             elif field.type is float:
-                value = checks.number(name, value, 0.0, 1.0 if name in self.at_most_one else jnp.inf, above=not zero)
+                value = checks.number(name, value, 0.0, 1.0 if name in self.at_most_one else LARGEST, above=not zero)
             object.__setattr__(self, name, value)
 
     def begin(self, key: Array, like: Array, points: int, actions: int) -> Memory:

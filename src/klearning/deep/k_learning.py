@@ -30,7 +30,7 @@ from jax import Array
 
 from klearning.arrays import checks
 from klearning.deep import counts, network, replay
-from klearning.deep.agent import DeepAgent
+from klearning.deep.agent import LARGEST, DeepAgent
 from klearning.deep.counts import Counts, Tiles
 from klearning.deep.replay import Steps
 
@@ -78,7 +78,7 @@ class DeepKLearning(DeepAgent[Memory]):
         super().__post_init__()
         if self.largest_bonus is not None:
             object.__setattr__(
-                self, "largest_bonus", checks.number("largest_bonus", self.largest_bonus, 0.0, above=True)
+                self, "largest_bonus", checks.number("largest_bonus", self.largest_bonus, 0.0, LARGEST, above=True)
             )
         if self.places & (self.places - 1):
             raise ValueError(f"places={self.places} is no power of two: give {1 << self.places.bit_length()}")

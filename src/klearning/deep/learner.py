@@ -22,17 +22,16 @@ from numpy.typing import NDArray
 from klearning.arrays import checks
 from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.types import Flags, Floats
-from klearning.deep.agent import DeepAgent
+from klearning.deep.agent import DRAWN, DeepAgent
 from klearning.deep.features import Features, features_name
 from klearning.deep.replay import Steps
 from klearning.environments.actor import misuse, read_reward
 from klearning.environments.masks import Masks
 from klearning.environments.numbering import Numbering
-from klearning.storage.files import memory_bytes
 from klearning.trials.streams import sequence, whole_number
 
 BLOCK = 64  # steps that are written to the ring at a time
-LARGEST = 1e15  # of rewards: their squares are added up in 32 bits
+MOST_BYTES = 3 * 2**28  # of a replay buffer, on any machine: a small file cannot ask for much memory
 NUMBERS = 2  # that are summed over an episode: entropy and C
 WAYS = ("greedy", "soft")
 UNDER_WAY = (
@@ -106,18 +105,19 @@ class DeepLearner:
         return self.features.like, self.features.size, self.actions.count
 
     def _check_room(self) -> None:
-        """For the ring, which is there from the beginning."""
-        most = memory_bytes() // 2 or 2**40
-        if self.ring_bytes > most:
-            raise ValueError(
-                f"capacity={self.agent.capacity} steps of {self.features.like.size} features are "
-                f"{self.ring_bytes:,} bytes, more than half of this machine's memory: give a smaller one"
-            )
+        """For the replay buffer, which is there from the beginning, and for the batches that are drawn at a time."""
+        size = self.step_bytes
+        for name, count, each in (("capacity", self.agent.capacity, size), ("batch", self.agent.batch, DRAWN * size)):
+            if count * each > MOST_BYTES:
+                raise ValueError(
+                    f"{name}={count} steps of {self.features.like.size} features take {count * each:,} bytes, more "
+                    f"than {MOST_BYTES:,}: give {name}={MOST_BYTES // each} or less, or fewer features"
+                )
 
     @property
-    def ring_bytes(self) -> int:
-        """What the steps that are remembered take: two observations, action, reward, whether it was the end, a mask."""
-        return 4 * self.agent.capacity * (2 * self.features.like.size + 3 + self.actions.count)
+    def step_bytes(self) -> int:
+        """What a step takes: two observations, an action, a reward, whether it was the end, and a mask."""
+        return 4 * (2 * self.features.like.size + 3 + self.actions.count)
 
     def _new_episode(self) -> None:
         self.step, self.over, self._waiting = 0, False, False
@@ -194,10 +194,6 @@ class DeepLearner:
         if not self._waiting:
             raise RuntimeError(misuse("observe", self, self._waiting))
         r = read_reward(reward, self.step)
-        if abs(r) > LARGEST:
-            raise ValueError(
-                f"reward={reward!r} of step {self.step} is beyond {LARGEST:g}: give rewards in larger units"
-            )
         x = self.features(observation)
         with uninterrupted:
             self._rewards.append(r)

@@ -34,8 +34,8 @@ MOST = 2**31 - 1  # steps: the ring counts in 32 bits
 
 
 def save(learner: DeepLearner, path: str | Path) -> None:
-    """Write everything to one file."""
-    write_archive(Path(path), settings_of(learner), arrays_of(learner))
+    """Write everything to one file, after the checks of `load`: what cannot be loaded again is not written."""
+    write_archive(Path(path), settings_of(learner), arrays_of(learner), checked_learner)
 
 
 def settings_of(learner: DeepLearner) -> dict[str, Any]:
@@ -85,7 +85,14 @@ def leaves(memory: Any) -> Iterator[tuple[str, Any]]:
 
 
 def build_learner(settings: dict[str, Any], arrays: Arrays) -> DeepLearner:
-    """The learner that these are of; ValueError where there can be none."""
+    """The learner that these are of; ValueError if there can be none."""
+    learner = checked_learner(settings, arrays)
+    restore(learner, settings, arrays)
+    return learner
+
+
+def checked_learner(settings: dict[str, Any], arrays: Arrays) -> DeepLearner:
+    """The same, and blank: all that `build_learner` checks, without room for its replay buffer."""
     if checks.whole("form", settings["form"]) > FORM:
         raise ValueError(f"form={settings['form']} is of a later version: upgrade klearning")
     agent = build_agent(settings["agent"])
@@ -96,7 +103,6 @@ def build_learner(settings: dict[str, Any], arrays: Arrays) -> DeepLearner:
         raise ValueError(f"steps={steps} is more than {MOST}")
     check_memory(learner, arrays, steps)
     check_episode(learner, settings, arrays)
-    restore(learner, settings, arrays)
     return learner
 
 
@@ -122,7 +128,7 @@ def restore(learner: DeepLearner, settings: dict[str, Any], arrays: Arrays) -> N
         array = jnp.asarray(arrays[name])
         if name.startswith(RING):  # with room for what is to come, as it was when it was new
             room = jnp.ones if name.endswith(".allowed") else jnp.zeros
-            array = jnp.concatenate([array, room((shape.shape[0] - len(array), *shape.shape[1:]), shape.dtype)])
+            array = written(room(shape.shape, shape.dtype), array)
         parts.append(array)
     learner.memory = jax.tree.unflatten(jax.tree.structure(shapes), parts)
     learner.episode, learner.steps, step = settings["episode"], settings["steps"], settings["step"]
@@ -135,6 +141,12 @@ def restore(learner: DeepLearner, settings: dict[str, Any], arrays: Arrays) -> N
     learner._terminal = settings["terminal"]
     learner._x, learner._masks = list(arrays["x"]), list(arrays["masks"])
     learner._chosen, learner._rewards = arrays["chosen"].tolist(), arrays["rewards"].tolist()
+
+
+@partial(jax.jit, donate_argnums=0)
+def written(room: jax.Array, rows: jax.Array) -> jax.Array:
+    """The first rows in their room, which is used up: there is never twice as much of it."""
+    return room.at[: len(rows)].set(rows)
 
 
 def memory_shapes(learner: DeepLearner) -> Any:

@@ -75,8 +75,11 @@ class SideBySide(Actor, Protocol):
         """Forget an episode that was set aside."""
 
 
+LARGEST = 1e15  # of rewards: sums of their squares are finite, in 32 bits too
+
+
 def read_reward(reward: Any, step: int) -> float:
-    """A reward as a number; ValueError where it is none."""
+    """A reward as a number; ValueError if it is not one, or is too large to be added up."""
     try:
         r = float(reward)
     except (TypeError, ValueError):
@@ -84,6 +87,8 @@ def read_reward(reward: Any, step: int) -> float:
         raise ValueError(f"reward={reward!r} of step {step} is not a number: give a float{several}") from None
     if not isfinite(r):
         raise ValueError(f"reward={reward!r} of step {step} is not finite: fix the simulator, or clip its rewards")
+    if abs(r) > LARGEST:
+        raise ValueError(f"reward={reward!r} of step {step} is beyond {LARGEST:g}: give rewards in larger units")
     return r
 
 

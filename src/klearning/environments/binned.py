@@ -13,6 +13,7 @@ from klearning.environments.numbering import UNBOUNDED
 from klearning.environments.random_play import random_play
 
 BINS = 10
+MOST_BINS = 1_000_000  # of a dimension
 
 Path = tuple[Any, ...]  # names and positions that lead to a part of an observation
 
@@ -247,9 +248,9 @@ def _bins(place: Place, edges: Mapping[int, Floats] | None = None) -> Ints:
     if isinstance(bins, Sequence | np.ndarray) and not isinstance(bins, str):
         if len(bins) != size:
             raise ValueError(f"{field} has {len(bins)} entries: give {size}, one per dimension, or one number for all")
-        counts = np.array([checks.whole(f"{field}[{i}]", n) for i, n in enumerate(bins)], np.int64)
+        counts = np.array([checks.whole(f"{field}[{i}]", n, 1, MOST_BINS) for i, n in enumerate(bins)], np.int64)
     else:
-        counts = np.full(size, checks.whole(field, bins), np.int64)
+        counts = np.full(size, checks.whole(field, bins, 1, MOST_BINS), np.int64)
     for i, cuts in (edges or {}).items():
         counts[i] = len(cuts) + 1
     return counts

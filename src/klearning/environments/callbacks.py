@@ -5,9 +5,11 @@ callback: it is called with the `EpisodeReport` of every episode, and stops lear
 """
 
 import csv
+import io
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import numpy as np
 
 from klearning.arrays.screen import Screen
 from klearning.environments.pace import Pace
+from klearning.storage.files import MOST_TEXT, append, is_stdout, opened
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,10 @@ def guarded(callback: Callback) -> Callable[[EpisodeReport], bool]:
 
 
 class CSVWriter:
-    """One line per episode; columns are those of the first episode, values that come later and rarely stay empty."""
+    """One line per episode; columns are those of the first episode, values that come later and rarely stay empty.
+
+    The ``path`` is a file, to which lines are added, or "-" for stdout.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -82,16 +88,19 @@ class CSVWriter:
 
     def _check_header(self) -> None:
         """Begin a new file, or go on with one that has the same columns."""
-        if not self.path.exists() or self.path.stat().st_size == 0:
+        first = ""
+        if not is_stdout(self.path):
+            with suppress(FileNotFoundError), opened(self.path, links=True) as file:
+                first = file.readline(MOST_TEXT).decode()
+        if not first:
             self._write(self._columns)
-            return
-        with self.path.open(newline="") as file:
-            if next(csv.reader(file)) != self._columns:
-                raise ValueError(f"{self.path} has other columns: give another path")
+        elif next(csv.reader([first])) != self._columns:
+            raise ValueError(f"{self.path} has other columns: give another path")
 
     def _write(self, cells: list[Any]) -> None:
-        with self.path.open("a", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerow(cells)
+        line = io.StringIO()
+        csv.writer(line, lineterminator="\n").writerow(cells)
+        append(self.path, line.getvalue())
 
     def __repr__(self) -> str:
         return f"CSVWriter({str(self.path)!r})"

@@ -210,9 +210,9 @@ class Knowledge:
                     f"{numbering.field} space {space} is not the learner's, {numbering.space}: give its own"
                 )
 
-    def _belief(self) -> Belief:
-        """Before anything was seen, in layers as wide as they are now."""
-        width = len(self.starts)
+    def _belief(self, width: int | None = None) -> Belief:
+        """Before anything was seen, in layers as wide as they are now, or of this ``width``."""
+        width = len(self.starts) if width is None else width
         uniform = np.full(width, 1.0 / width)
         return Belief.empty(self.prior, [width] * self.horizon, self.actions.count, uniform, END, self.discount)
 

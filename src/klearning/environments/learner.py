@@ -24,7 +24,7 @@ from gymnasium.spaces import Space
 from klearning.arrays import checks
 from klearning.arrays.announcing import compiling_for
 from klearning.arrays.interrupts import uninterrupted
-from klearning.arrays.trees import layer_and_state, widen
+from klearning.arrays.trees import layer_and_state, mark_of, widen
 from klearning.arrays.types import Flags, Floats
 from klearning.beliefs.belief import Prior
 from klearning.beliefs.posterior import Episode
@@ -118,9 +118,14 @@ class Learner(Knowledge):
         self.returns: list[float] = []
         self.said = np.zeros(len(agent.diagnostics))
         self.starts = np.zeros(1 + (1 if self.observations.discovers else self.observations.count))
+        self._spare = self.starts  # what `starts` is a part of
         with compiling_for(type(agent).__name__):
-            self.memory: Any = self.agent.begin(self._belief())
+            self.memory = self.agent.begin(self._belief())
             self._fill_policy(0)
+        # whether tables may be wider than they need be: then they are made wider seldom, and not in every episode;
+        # an agent of somebody's own, though it be a child of ours, may ask how wide they are
+        ours = type(agent).__module__.startswith("klearning.agents.")
+        self._roomy = ours and self.replan_every == 1 and mark_of(self._memory, "ROOMY", False)
         # whether every step is acted in by the first layer
         self._steady = (self.continuing or self.discount < 1.0) and self._posterior() is not None
         self._new_episode()
@@ -137,9 +142,25 @@ class Learner(Knowledge):
                 f"forget={self.forget:g} with a prior of known transitions, or with a support: leave one of them out"
             )
 
+    @property
+    def memory(self) -> Any:
+        """What the agent knows. Its layers have as many states as `starts`: none to spare."""
+        if self._width != len(self.starts):
+            self._resize(len(self.starts))
+        return self._memory
+
+    @memory.setter
+    def memory(self, memory: Any) -> None:
+        self._memory, self._width = memory, len(self.starts)
+
+    def _resize(self, width: int) -> None:
+        """Let layers have this many states."""
+        self._memory = widen(self._memory, self.agent.begin(self._belief(width)), self._width, width)
+        self._width = width
+
     def _fill_policy(self, first: int) -> None:
         """An even policy wherever the agent has yet to plan one, for the states of each layer from ``first`` on."""
-        policy = layer_and_state(self.memory.policy, len(self.starts))[..., first:]
+        policy = layer_and_state(self._memory.policy, self._width)[..., first:]
         policy[:, ~policy.any(axis=0)] = 1.0 / self.actions.count
 
     def _new_episode(self) -> None:
@@ -183,9 +204,9 @@ class Learner(Knowledge):
         elif self.masks:
             allowed = self.masks.at(s)
         self._allowed = allowed
-        width = len(self.starts)
-        column = (0 if self._steady else l) * width + (s if s < width else width - 1)  # the last is for new ones
-        u, policy = self._uniforms[l], self.memory.policy
+        known = len(self.starts)
+        column = (0 if self._steady else l) * self._width + (s if s < known else known - 1)  # the last is for new ones
+        u, policy = self._uniforms[l], self._memory.policy
         a = draw_action(policy, column, u) if allowed is None else draw_allowed(policy, column, allowed, u)
         self._chosen[l], self._waiting = a, True
         return self.actions.point(a)
@@ -193,22 +214,24 @@ class Learner(Knowledge):
     def _begin(self, s: int, met: int) -> None:
         """The first state of an episode is known: count it, and plan if it is time to."""
         states = [stream.bit_generator.state for stream in self.streams[:3]]
-        self._before = self.memory, states, met, self.starts.copy()
+        self._before = self._memory, self._width, states, met, s
         self.starts[s] += 1.0
         self._set_starts()
         self._states[0] = s
         self._uniforms = self.streams[0].random(self.horizon).tolist()
         if self.episode % self.replan_every == 0:
-            self.memory = self.agent.plan(self.memory, Streams(*self.streams[1:3]), self.episode, self.said)
+            self._memory = self.agent.plan(self._memory, Streams(*self.streams[1:3]), self.episode, self.said)
 
     def _set_starts(self) -> None:
         """ρ is how often each state was the first so far."""
+        if self._roomy:  # nobody asks: nothing is planned
+            return
         total, width = self.starts.sum(), len(self.starts)
         rho = self.starts / total if total > 0.0 else np.full(width, 1.0 / width)
         if hasattr(self.agent, "set_start"):
-            self.agent.set_start(self.memory, rho)
+            self.agent.set_start(self._memory, rho)
         else:  # an agent that is no child of ours
-            set_start(getattr(self.memory, "posterior", None), rho)
+            set_start(getattr(self._memory, "posterior", None), rho)
 
     def observe(
         self,
@@ -252,11 +275,11 @@ class Learner(Knowledge):
         self._make_room()
         # the state behind the last layer is known, but of use only where layers share one table
         seen = k + 1 if k < self.horizon or self.prior.stationary else k
-        numbers = self._states[:seen] + np.arange(seen) * len(self.starts)
+        numbers = self._states[:seen] + np.arange(seen) * self._width
         episode = Episode(numbers, self._chosen[:k], self._rewards[:k])
-        self.memory = self.agent.update(self.memory, episode, self.episode)
+        self._memory = self.agent.update(self._memory, episode, self.episode)
         if self.forget < 1.0:
-            self.memory = self.agent.forget(self.memory, self.forget)
+            self._memory = self.agent.forget(self._memory, self.forget)
         if self.masks.news:
             self._learn_masks()
         self.returns.append(float(self._rewards[:k].sum()))
@@ -271,7 +294,7 @@ class Learner(Knowledge):
         """
         with uninterrupted:
             aside = copy(self)
-            aside.memory, aside.said = Commitment(self.memory.policy.copy()), self.said.copy()
+            aside._memory, aside.said = Commitment(self._memory.policy.copy()), self.said.copy()
             self._new_episode()
         return aside
 
@@ -294,12 +317,12 @@ class Learner(Knowledge):
 
     def _learn_masks(self) -> None:
         """Let plans know what is not allowed. What was done once, before there was a mask, had been allowed."""
-        news, p = self.masks.news, self._posterior()
+        news, p = self.masks.news, None if self._roomy else self._posterior()
         if p is not None:
             for s in news:
                 visits = p.visits[:, s :: len(self.starts)]
                 news[s] = news[s] | ((visits > 0.0) & np.isfinite(visits)).any(axis=1)
-        self.memory = self._forbidding(self.memory, news)
+        self._memory = self._forbidding(self._memory, news)
         self.masks.settle()
 
     def _forbidding(self, memory: Any, masks: dict[int, Flags]) -> Any:
@@ -315,7 +338,8 @@ class Learner(Knowledge):
         """
         with uninterrupted:
             if self._before is not None:
-                self.memory, states, met, self.starts = self._before
+                self._memory, self._width, states, met, s = self._before
+                self.starts[s] -= 1.0
                 for stream, state in zip(self.streams, states, strict=False):
                     stream.bit_generator.state = state
                 self.observations.forget(met)
@@ -333,14 +357,23 @@ class Learner(Knowledge):
         before, after = len(self.starts), self.observations.count + 2
         if not self.observations.discovers or after <= before:
             return
-        self.starts = np.concatenate([self.starts, np.zeros(after - before)])
-        self.memory = widen(self.memory, self.agent.begin(self._belief()), before, after)
+        self._lengthen_starts(after)
+        if after <= self._width:
+            return
+        self._resize(after + after // 2 if self._roomy else after)
         if self.replan_every == 1:
             self._fill_policy(before)
         else:  # they may be met again before the next plan, and to the last one they are all the same
-            policy = layer_and_state(self.memory.policy, after)
+            policy = layer_and_state(self._memory.policy, after)
             policy[..., before:] = policy[..., before - 1 : before]
         self._set_starts()
+
+    def _lengthen_starts(self, after: int) -> None:
+        """Room for more states, of which there is some to spare behind the end."""
+        if self.starts.base is not self._spare or len(self._spare) < after:
+            self._spare = np.zeros(after + after // 2)
+            self._spare[: len(self.starts)] = self.starts
+        self.starts = self._spare[:after]
 
     @property
     def under_way(self) -> bool:

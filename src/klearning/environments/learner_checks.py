@@ -9,11 +9,12 @@ from klearning.arrays import checks
 from klearning.arrays.tree_checks import differs, refuse
 from klearning.arrays.trees import ROOT
 from klearning.arrays.types import Arrays
+from klearning.environments.actor import LARGEST
 from klearning.environments.learner import Learner
 from klearning.environments.numbering import Numbering
 from klearning.models.tabular import END
 
-MOST_TIMES = 1000  # larger than all that a memory holds no policy is
+MOST_KEY = 2**63 - 1  # that an array of whole numbers can hold
 
 
 def check_size(settings: dict[str, Any], spaces: tuple[Space[Any], Space[Any]], arrays: Arrays) -> None:
@@ -21,21 +22,21 @@ def check_size(settings: dict[str, Any], spaces: tuple[Space[Any], Space[Any]], 
     discover = checks.flag("discover", settings["discover"])
     seen, acts = Numbering("observation", spaces[0], discover), Numbering("action", spaces[1], False)
     horizon, width = checks.whole("horizon", settings["horizon"]), max(arrays["starts"].size, 1 + seen.count)
-    held = sum(x.size for name, x in arrays.items() if name.startswith(f"{ROOT}."))
-    if horizon * width * acts.count > MOST_TIMES * max(held, MOST_TIMES):
+    held = arrays[f"{ROOT}.policy"].size
+    if horizon * width * acts.count > held:
         raise ValueError(
-            f"horizon={horizon}, {width} states and {acts.count} actions are not those of a memory of {held} numbers"
+            f"horizon={horizon}, {width} states and {acts.count} actions are not those of a policy of {held} numbers"
         )
 
 
 def check_observations(learner: Learner, keys: Any) -> None:
     """Points of the space, each once; none where all have their numbers from the beginning."""
-    sizes = np.array(learner.observations.sizes, dtype=object)
-    _check_form("observations", keys, np.int64, (len(keys), len(sizes)))
+    last = np.array([min(size - 1, MOST_KEY) for size in learner.observations.sizes], np.int64)
+    _check_form("observations", keys, np.int64, (len(keys), len(last)))
     if not learner.observations.discovers and len(keys):
         raise ValueError(f"observations has {len(keys)} points, where none needs to be met to have a number")
-    refuse("observations", "is outside the space", np.asarray((keys < 0) | (keys >= sizes), np.bool_), keys)
-    if len(np.unique(keys, axis=0)) < len(keys):
+    refuse("observations", "is outside the space", (keys < 0) | (keys > last), keys)
+    if len({key.tobytes() for key in keys}) < len(keys):
         raise ValueError("observations holds a point twice")
 
 
@@ -69,8 +70,8 @@ def check_episode(learner: Learner, settings: dict[str, Any], arrays: Arrays) ->
     }
     for name, (dtype, length) in shapes.items():
         _check_form(name, arrays[name], dtype, (length,))
-    for name in ("returns", "rewards"):
-        refuse(name, "is not finite", ~np.isfinite(arrays[name]), arrays[name])
+    refuse("returns", "is not finite", ~np.isfinite(arrays["returns"]), arrays["returns"])
+    refuse("rewards", f"is beyond {LARGEST:g}", ~(np.abs(arrays["rewards"]) <= LARGEST), arrays["rewards"])
     refuse("said", "is no number", np.isnan(arrays["said"]), arrays["said"])
     for reward in arrays["rewards"].tolist():
         learner.prior.reward.doubt(reward)

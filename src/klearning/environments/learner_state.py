@@ -27,23 +27,19 @@ from klearning.storage.codec import (
     prior_data,
     space_data,
 )
-from klearning.storage.learner_file import read_archive, write_archive
+from klearning.storage.learner_file import NOT_OURS, read_archive, write_archive
 from klearning.trials.streams import set_state
 
 TASK = ("discount", "continuing", "forget")  # settings that came later: files of before have none
-
-# what building from settings that nobody wrote may raise, in our code or in Gymnasium's
-NOT_OURS = (IndexError, TypeError, ValueError, AttributeError, AssertionError, OverflowError, RecursionError)
-
 
 # learners of other kinds, by what their files say: how they are built of settings and arrays
 KINDS: dict[str, Callable[[dict[str, Any], Arrays], Any]] = {}
 
 
 def save(learner: Learner, path: str | Path) -> None:
-    """Write everything to one file."""
+    """Write everything to one file, after the checks of `load`: what cannot be loaded again is not written."""
     arrays = arrays_of(learner)
-    write_archive(Path(path), settings_of(learner, arrays), arrays)
+    write_archive(Path(path), settings_of(learner, arrays), arrays, build_learner)
 
 
 def load(path: str | Path) -> Any:

@@ -6,7 +6,6 @@ many.
 """
 
 from collections.abc import Callable, Sequence
-from math import prod
 from operator import index
 from typing import Any
 
@@ -17,6 +16,7 @@ from klearning.arrays.types import Ints
 
 MOST = 1_000_000  # points that may be counted through
 UNBOUNDED = float(np.finfo(np.float32).max)  # some environments say infinity so
+MANY = 10**18  # points: how many there are beyond is not counted
 WIDEST = 2**62  # whole numbers of a box are told apart between minus this and this, so that their range is in 64 bits
 
 
@@ -30,7 +30,7 @@ class Numbering:
         self.field, self.space = field, space
         self.sizes: list[int] = []
         self._read, self._write = _reader(field, space, self.sizes, space)
-        self.points = prod(self.sizes)
+        self.points = _product(self.sizes)
         self.discovers = discover
         self.count = 0 if discover else self.points  # points that have a number
         if self.count > MOST:
@@ -133,6 +133,16 @@ class Numbering:
         return self._write(key[::-1])
 
 
+def _product(sizes: Sequence[int]) -> int:
+    """Of all sizes, up to `MANY`: that of a million sizes is a number that takes long to find."""
+    points = 1
+    for size in sizes if 0 not in sizes else [0]:
+        points = min(points * size, MANY)
+        if points == MANY:
+            break
+    return points
+
+
 def _remembering(field: str, space: spaces.Space[Any], discover: bool, keys: list[Key]) -> Numbering:
     numbering = Numbering(field, space, discover)
     numbering.remember(keys)
@@ -197,7 +207,7 @@ def _float_boxes(space: spaces.Space[Any]) -> list[spaces.Box]:
 
 
 def _too_many(field: str, space: spaces.Space[Any], points: int) -> str:
-    number = f"{points:,}" if points < 10**18 else "more than 10^18"
+    number = f"{points:,}" if points < MANY else "more than 10^18"
     fix = (
         "merge some of them in a wrapper"
         if field == "action"
@@ -227,7 +237,8 @@ def _array_reader(space: Any, sizes: list[int]) -> tuple[Reader, Writer]:
         return parts
 
     def write(key: list[int]) -> Any:
-        parts = [key.pop(0) for _ in range(low.size)]
+        parts = key[: low.size]
+        del key[: low.size]
         return np.asarray(np.array(parts, np.int64).reshape(low.shape) + low, space.dtype)
 
     return read, write

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from klearning.environments.accounts import named_parts, plain
-from klearning.storage.files import arrays_to_bytes, write_whole
+from klearning.storage.files import arrays_to_bytes, write_file
 from klearning.version import __version__
 
 if TYPE_CHECKING:
@@ -33,11 +33,7 @@ def export(learner: "Knowledge", path: str | Path) -> None:
     best = insight.greedy.argmax(axis=0).reshape(learner.horizon, insight.width)
     columns = np.minimum(1 + np.arange(len(observations)), insight.width - 1)
     never_met = best[:, insight.width - 1] if learner.observations.discovers else best[:, :0]
-    data = forms[path.suffix](observations, actions, best[:, columns], never_met)
-    try:
-        write_whole(path, data)
-    except OSError as error:
-        raise OSError(f"cannot write {path}: {error.strerror or error}") from None
+    write_file(path, forms[path.suffix](observations, actions, best[:, columns], never_met))
 
 
 def _as_npz(observations: list[Any], actions: list[Any], best: Any, never_met: Any) -> bytes:

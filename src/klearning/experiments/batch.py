@@ -27,10 +27,18 @@ from klearning.arrays.types import Arrays, Floats
 from klearning.beliefs.belief import Prior
 from klearning.experiments.checkpoints import CHECKPOINT_SECONDS, Watch, read_checkpoint, write_checkpoint
 from klearning.experiments.spec import Spec, build_agent, build_world, spec_from_json
-from klearning.experiments.store import Store, StoreError, provenance
+from klearning.experiments.store import BROKEN, MOST_BYTES, Store, StoreError, packed, provenance
 from klearning.models.mdp import MDP, optimal_value
 from klearning.storage import codec
-from klearning.storage.files import arrays_from_bytes, arrays_to_bytes, checksum, json_from, write_whole
+from klearning.storage.files import (
+    checksum_of,
+    is_file,
+    json_from,
+    opened,
+    read_bytes,
+    unpack,
+    write_whole,
+)
 from klearning.trials import regret
 from klearning.trials.trial import Trial
 
@@ -185,17 +193,17 @@ def path_of(store: Store, batch: Kept) -> Path:
 
 
 def has(store: Store, batch: Kept) -> bool:
-    return path_of(store, batch).is_file()
+    return is_file(path_of(store, batch))
 
 
 def put(store: Store, batch: Kept, arrays: Arrays) -> None:
     """Keep a finished batch: the arrays first, then the page that says they are whole."""
-    path, data = path_of(store, batch), arrays_to_bytes(arrays)
+    path, data = path_of(store, batch), packed(arrays)
     page = {"batch": json.loads(batch.canonical), **provenance(data)}
     try:
         path.parent.mkdir(exist_ok=True)
-        write_whole(path.with_suffix(".npz"), data)
-        write_whole(path, (json.dumps(page, sort_keys=True, indent=1) + "\n").encode())
+        write_whole(path.with_suffix(".npz"), data, links=False)
+        write_whole(path, (json.dumps(page, sort_keys=True, indent=1) + "\n").encode(), links=False)
     except OSError as error:
         raise StoreError(f"cannot write to the store {store.path}: {error.strerror or error}") from None
 
@@ -215,14 +223,15 @@ def arrays_of(store: Store, batch: Kept) -> Arrays:
     if not has(store, batch):
         raise KeyError(f"no batch {batch.name[:12]} in {store.path}")
     try:
-        page = json_from(path_of(store, batch).read_text())
-        data = path_of(store, batch).with_suffix(".npz").read_bytes()
-        if checksum(data) != page["arrays_sha256"]:
-            raise ValueError("its arrays have another checksum")
+        path = path_of(store, batch)
+        page = json_from(read_bytes(path))
         if page["batch"] != json.loads(batch.canonical):
             raise ValueError("its page is that of another batch")
-        return arrays_from_bytes(data)
-    except (OSError, KeyError, TypeError, ValueError) as error:
+        with opened(path.with_suffix(".npz"), MOST_BYTES) as file:
+            if checksum_of(file) != page["arrays_sha256"]:
+                raise ValueError("its arrays have another checksum")
+            return unpack(file, most=MOST_BYTES)[1]
+    except BROKEN as error:
         raise ValueError(f"batch {batch.name[:12]} in {store.path} is broken: {error}") from None
 
 

@@ -8,12 +8,13 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from klearning.arrays.types import Arrays
-from klearning.experiments.store import StoreError, versions
-from klearning.storage.files import arrays_from_bytes, arrays_to_bytes, checksum, write_whole
+from klearning.experiments.store import MOST_BYTES, StoreError, packed, versions
+from klearning.storage.files import checksum, checksum_of, opened, unpack, write_whole
 
 CHECKSUM_BYTES = 32
 CHECKPOINT_SECONDS = 10.0  # between two of them
@@ -53,25 +54,30 @@ class Watch:
 
 def write_checkpoint(path: Path, name: str, arrays: Arrays) -> None:
     """Keep what was done so far of the work of this name."""
-    data = arrays_to_bytes(arrays | {"work": _work(name)})
+    data = packed(arrays | {"work": _work(name)})
     try:
-        write_whole(path, bytes.fromhex(checksum(data)) + data)
+        write_whole(path, bytes.fromhex(checksum(data)) + data, links=False)
     except OSError as error:
         raise StoreError(f"cannot write to the store {path.parents[1]}: {error.strerror or error}") from None
 
 
 def read_checkpoint(path: Path, name: str) -> Arrays:
-    """What was kept, by this name and these versions; ValueError where there is no such thing."""
+    """What was kept, by this name and these versions; ValueError if there is no such thing."""
     try:
-        raw = path.read_bytes()
+        with opened(path, MOST_BYTES) as file:
+            if bytes.fromhex(checksum_of(file, CHECKSUM_BYTES)) != _first(file):
+                raise ValueError("the checkpoint has another checksum")
+            arrays = unpack(file, most=MOST_BYTES)[1]
     except OSError as error:
         raise ValueError(f"no checkpoint: {error}") from None
-    if bytes.fromhex(checksum(raw[CHECKSUM_BYTES:])) != raw[:CHECKSUM_BYTES]:
-        raise ValueError("the checkpoint has another checksum")
-    arrays = arrays_from_bytes(raw[CHECKSUM_BYTES:])
     if "work" not in arrays or arrays.pop("work").tobytes() != _work(name).tobytes():
         raise ValueError("the checkpoint is of another work, or by other versions")
     return arrays
+
+
+def _first(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read(CHECKSUM_BYTES)
 
 
 def _work(name: str) -> np.typing.NDArray[np.uint8]:

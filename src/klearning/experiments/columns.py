@@ -8,7 +8,9 @@ A column with a dot is a parameter of what stands before the dot; a run that has
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import repeat
 from typing import Any
 
 from klearning.experiments.spec import Spec
@@ -21,6 +23,14 @@ FIRST, LAST = ("name", "protocol"), ("episodes", "stop", "evaluate_every", "snap
 NO_SETTINGS = ("name", "seed", *RESULTS)  # by these runs of one experiment differ
 KINDS = ("world", "agent", "opponent", "prior")
 LONGEST = 200  # characters of a list that is written out
+MOST_COLUMNS = 500
+SCALARS = {str, float, int, bool, type(None)}
+KINDS_OF: dict[str, tuple[type, ...]] = {  # what is in the columns that every row has
+    **dict.fromkeys(("name", "protocol", "world", "agent", "stop", "snapshots"), (str,)),
+    **dict.fromkeys(("episodes", "evaluate_every", "seed", "ran"), (int,)),
+    **dict.fromkeys(("first_hit", "solved"), (float, type(None))),
+    "regret": (float,),
+}
 
 
 def settings(spec: Spec) -> Row:
@@ -35,7 +45,7 @@ def settings(spec: Spec) -> Row:
         "episodes": spec.episodes,
         "stop": spec.stop,
         "evaluate_every": spec.evaluate_every,
-        "snapshots": _cell(list(spec.snapshots)),
+        "snapshots": _cell(list(spec.snapshots)) if spec.snapshots else "[]",
         "seed": spec.seed,
     }
 
@@ -43,6 +53,18 @@ def settings(spec: Spec) -> Row:
 def row_of(spec: Spec, facts: Mapping[str, Any]) -> Row:
     """What is listed of a run."""
     return {"name": spec.name, **settings(spec), **{key: facts[key] for key in RESULTS}}
+
+
+def is_row(row: Any) -> bool:
+    """Whether this can be what `row_of` gives, whoever wrote it."""
+    if not isinstance(row, dict) or len(row) > MOST_COLUMNS or not SCALARS.issuperset(map(type, row.values())):
+        return False
+    return _are_kinds(tuple(type(row.get(name, ...)) for name in KINDS_OF))
+
+
+@cache
+def _are_kinds(types: tuple[type, ...]) -> bool:
+    return all(kind in kinds for kind, kinds in zip(types, KINDS_OF.values(), strict=True))
 
 
 def _flat(column: str, data: Any) -> Row:
@@ -91,11 +113,18 @@ def _kind(value: Any) -> str:
     return "text"
 
 
-def order_of(names: Sequence[str], row: Row) -> tuple[Any, ...]:
+def in_order(rows: Collection[Row]) -> list[Row]:
     """By protocol, world, agent and their parameters, then the rest, the seed last; numbers as numbers."""
     first = ("protocol", "world", "agent")
-    others = [name for name in names if name not in (*first, *NO_SETTINGS)]
-    return tuple(_place(row.get(name)) for name in (*first, *others, "seed"))
+    others = [name for name in column_names(rows) if name not in (*first, *NO_SETTINGS)]
+    names = [name for name in (*first, *others, "seed") if _varies(name, rows)]
+    return sorted(rows, key=lambda row: [_place(row.get(name)) for name in names])
+
+
+def _varies(name: str, rows: Collection[Row]) -> bool:
+    """Whether a column holds more than one value; 1, 1.0 and True are three."""
+    values = list(map(dict.get, rows, repeat(name)))
+    return len(set(values)) > 1 or len(set(map(type, values))) > 1
 
 
 def _place(value: Any) -> tuple[int, Any]:
@@ -109,16 +138,35 @@ def experiment(row: Row) -> Row:
     return {name: value for name, value in row.items() if name not in NO_SETTINGS}
 
 
+def experiments(rows: Sequence[Row]) -> list[list[Row]]:
+    """Rows that differ from seed to seed alone, together, in the order in which they come."""
+    names = [name for name in column_names(rows) if name not in NO_SETTINGS and _varies(name, rows)]
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        values = tuple(map(row.get, names))
+        groups.setdefault((values, tuple(map(type, values))), []).append(row)
+    return list(groups.values())
+
+
 def differences(rows: Sequence[Row]) -> list[Row]:
     """Of each row the settings that tell it from others of its kind, and no more.
 
     A parameter is compared with that of rows which have the same world, agent or family before its dot: what only
     another agent has tells nothing.
     """
-    return [{name: row[name] for name in row if _differs(name, row, rows)} for row in rows]
+    names = {name for row in rows for name in row}
+    found = {name: _values(name, rows) for name in names}
+    return [{name: row[name] for name in row if len(found[name][row.get(_whole(name))]) > 1} for row in rows]
 
 
-def _differs(name: str, row: Row, rows: Sequence[Row]) -> bool:
-    whole = name.rpartition(".")[0]
-    peers = [other for other in rows if other.get(whole) == row.get(whole)]
-    return any(other.get(name) != row[name] for other in peers)
+def _whole(name: str) -> str:
+    """What a parameter belongs to."""
+    return name.rpartition(".")[0]
+
+
+def _values(name: str, rows: Sequence[Row]) -> dict[Any, set[Any]]:
+    """The values in a column, by the value of what it belongs to."""
+    values: dict[Any, set[Any]] = {}
+    for row in rows:
+        values.setdefault(row.get(_whole(name)), set()).add(row.get(name))
+    return values

@@ -1,23 +1,23 @@
-"""The index of a store: what is listed of every run, kept in SQLite so that a list need not read the runs again.
+"""The index of a store: what is listed of every run, in one file, so that a list need not read the runs again.
 
-It is a cache and never believed: every row carries a checksum, and what is missing, damaged or of another form is read
-from the runs themselves. Where it cannot be written (a read-only folder, a full disk, another process at it for long)
-the rows are listed all the same, and only the time is lost.
+    0123abcd… {"name": "abcdef…", "protocol": "", "world": "deep_sea", …}        a checksum, and a row as JSON
+
+It is a cache and never believed: a line that is damaged, or is not a row, is read from its run. If the index cannot be
+read or written (a read-only folder, a full disk, something else in its place) only time is lost. Of two processes that
+write it at once, the second one wins: what it does not have is read again.
 """
 
-import hashlib
 import json
-import sqlite3
-from collections.abc import Callable, Collection
-from contextlib import closing, suppress
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-OLDER = ("runs", "listed")  # tables of earlier versions
-BUSY_SECONDS = 30.0  # how long another process is waited for
-BROKEN = (sqlite3.Error, UnicodeDecodeError, OverflowError, ValueError, TypeError)
+from klearning.experiments.columns import Row, is_row
+from klearning.storage.files import checksum, json_from, opened, write_whole
 
-Row = dict[str, Any]
+MOST_BYTES = 2**28  # of the index; a larger one is not read
+MOST_LINE = 2**16  # bytes of a line
+DIGITS = 64  # of a checksum
 
 
 class Index:
@@ -27,69 +27,37 @@ class Index:
         self.path = path
 
     def rows(self, names: Collection[str], read: Callable[[str], Row | None]) -> dict[str, Row]:
-        """The rows of these runs; ``read`` gives one from its run, or None where the run is broken."""
-        kept = self._load()
-        sound = {name: row for name, row in kept.items() if name in names}
-        fresh = {name: row for name in sorted(set(names) - set(sound)) if (row := read(name)) is not None}
-        if fresh or len(sound) < len(kept):
-            self._save(fresh, set(kept) - set(names))
-        return sound | fresh
+        """The rows of these runs; ``read`` gives one from its run, or None if the run is broken."""
+        kept = self._load(names)
+        fresh = {name: row for name in sorted(set(names) - set(kept)) if (row := read(name)) is not None}
+        if fresh:
+            self._save(kept | fresh)
+        return kept | fresh
 
-    def rebuild(self, rows: dict[str, Row]) -> bool:
-        """Replace all rows; whether what was there differed."""
-        differs = self.path.exists() and self._load() != rows and not self._is_older()
+    def rebuild(self, rows: Mapping[str, Row]) -> bool:
+        """Replace all rows; returns whether those that were there differed."""
+        differs = self.path.exists() and self._load(rows) != rows
         with suppress(OSError):
-            self.path.unlink(missing_ok=True)
-        self._save(rows, set())
+            self.path.unlink(missing_ok=True)  # whatever it is
+        self._save(rows)
         return differs
 
-    def _load(self) -> dict[str, Row]:
-        """The rows that are sound."""
-        if not self.path.is_file():
-            return {}
+    def _load(self, names: Collection[str]) -> dict[str, Row]:
+        """The rows of these runs that are sound."""
         rows: dict[str, Row] = {}
-        try:
-            with closing(
-                sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
-            ) as reader:
-                for name, text, digest in reader.execute("SELECT name, row, digest FROM settings"):
-                    if _digest(text) == digest and (row := json.loads(text))["name"] == name:
-                        rows[name] = row
-        except BROKEN:
-            return rows
+        with suppress(OSError), opened(self.path, MOST_BYTES) as file:
+            while line := file.readline(MOST_LINE):
+                digest, text = line[:DIGITS].decode("latin-1"), line[DIGITS + 1 : -1]
+                if checksum(text) != digest:
+                    continue
+                with suppress(ValueError):
+                    row = json_from(text.decode())
+                    if is_row(row) and row["name"] in names:
+                        rows[row["name"]] = row
         return rows
 
-    def _is_older(self) -> bool:
-        """Whether it was written by an earlier version, whose rows had other columns."""
-        try:
-            with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as reader:
-                tables = {name for (name,) in reader.execute("SELECT name FROM sqlite_master")}
-        except BROKEN:
-            return False
-        return "settings" not in tables and bool(tables & set(OLDER))
-
-    def _save(self, fresh: dict[str, Row], gone: set[str]) -> None:
-        texts = [(name, json.dumps(row, sort_keys=True)) for name, row in fresh.items()]
-        entries = [(name, text, _digest(text)) for name, text in texts]
-        try:
-            self._write(entries, gone)
-        except sqlite3.DatabaseError as error:
-            if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF in UNUSABLE:
-                with suppress(OSError, sqlite3.Error):
-                    self.path.unlink()
-                    self._write(entries, gone)
-
-    def _write(self, entries: list[tuple[str, str, str]], gone: set[str]) -> None:
-        with closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as writer, writer:
-            for name in OLDER:
-                writer.execute(f"DROP TABLE IF EXISTS {name}")
-            writer.execute("CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, row TEXT, digest TEXT)")
-            writer.executemany("DELETE FROM settings WHERE name = ?", [(name,) for name in gone])
-            writer.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", entries)
-
-
-UNUSABLE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    def _save(self, rows: Mapping[str, Row]) -> None:
+        texts = [json.dumps(row).encode() for row in rows.values()]
+        lines = [checksum(text).encode() + b" " + text + b"\n" for text in texts]
+        with suppress(OSError):
+            write_whole(self.path, b"".join(line for line in lines if len(line) <= MOST_LINE), links=False)

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from klearning.experiments.jobs import Job
-from klearning.experiments.store import Store, StoreError
-from klearning.storage.files import write_whole
+from klearning.experiments.store import MOST_BYTES, Store, StoreError
+from klearning.storage.files import read_bytes, write_whole
 
 
 class Parcel(NamedTuple):
@@ -19,7 +19,7 @@ def pack(job: Job, name: str) -> Parcel:
     """What the job's store has of it now. ``name`` is the job's, which takes longer to find than to keep."""
     store = Store(job.store)
     try:
-        checkpoint = store.checkpoint(name).read_bytes()
+        checkpoint = read_bytes(store.checkpoint(name), MOST_BYTES)
     except FileNotFoundError:
         checkpoint = b""
     return Parcel(name, store.files(name), checkpoint)
@@ -31,6 +31,6 @@ def unpack(parcel: Parcel, store: Store) -> None:
         store.put_files(parcel.name, parcel.files)
     elif parcel.checkpoint:
         try:
-            write_whole(store.checkpoint(parcel.name), parcel.checkpoint)
+            write_whole(store.checkpoint(parcel.name), parcel.checkpoint, links=False)
         except OSError as error:
             raise StoreError(f"cannot write to the store {store.path}: {error.strerror or error}") from None

@@ -16,7 +16,8 @@ import itertools
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ from klearning.worlds.registry import WORLDS
 
 VERSION = 1
 STOPS = ("never", "solved")
+MOST_PARAMETERS = 100  # of a world, an agent or a part of a prior
+DEEPEST = 8  # lists within lists of a parameter
 REGISTRIES_OF = {
     "world": {"world": "world", "agent": "agent"},
     "game": {"world": "game", "agent": "player", "opponent": "player"},
@@ -71,16 +74,19 @@ class Spec:
         return REGISTRIES_OF[self.kind]
 
     def data(self) -> dict[str, Any]:
-        """All of it; without an opponent where there is none, so that names of before stay."""
-        return {key: value for key, value in asdict(self).items() if key != "opponent" or value is not None}
+        """All of it by field; without an opponent if there is none, so that such runs keep their names."""
+        return {key: getattr(self, key) for key in FIELDS if key != "opponent" or self.opponent is not None}
 
-    @property
+    @cached_property
     def canonical(self) -> str:
         return json.dumps(self.data(), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
-    @property
+    @cached_property
     def name(self) -> str:
         return hashlib.sha256(self.canonical.encode()).hexdigest()
+
+
+FIELDS = tuple(field.name for field in fields(Spec))
 
 
 def make_spec(
@@ -207,15 +213,51 @@ def spec_from_json(text: str) -> Spec:
     data = json_from(text)
     if not isinstance(data, dict) or data.get("version") != VERSION:
         raise ValueError(f"spec is not of version {VERSION}: it was written by another version of klearning")
-    names = list(Spec.__dataclass_fields__)
     for key in data:
-        checks.choice("spec field", key, names)
-    if missing := [name for name in names if name not in data and name != "opponent"]:
+        checks.choice("spec field", key, FIELDS)
+    if missing := [name for name in FIELDS if name not in data and name != "opponent"]:
         raise ValueError(f"spec has no {missing[0]!r}: it is not one of ours, or not whole")
+    _check_fields(data)
     spec = Spec(**{**data, "snapshots": tuple(data["snapshots"])})
     if spec.canonical != text.strip():
         raise ValueError("spec is not in canonical form: it was edited")
     return spec
+
+
+def _check_fields(data: Mapping[str, Any]) -> None:
+    """That every field is of its kind: lists and pages rely on it. Whether it can be run is another question."""
+    for kind in ("world", "agent", "opponent"):
+        if kind in data:
+            _check_parameters(f"spec {kind}", data[kind], deeper=0)
+            _text(f"spec {kind} name", data[kind].get("name"))
+    _check_parameters("spec prior", data["prior"], deeper=1)
+    for field, least in (("episodes", 1), ("seed", 0), ("evaluate_every", 1)):
+        checks.whole(f"spec {field}", data[field], least)
+    _text("spec protocol", data["protocol"])
+    checks.choice("spec stop", data["stop"], STOPS)
+    _rising("spec snapshots", data["snapshots"])
+
+
+def _check_parameters(field: str, value: Any, deeper: int) -> None:
+    """A table of a few numbers, texts and lists of them; or of such tables, if they may go ``deeper``."""
+    parameters = codec.table(field, value)
+    if len(parameters) > MOST_PARAMETERS:
+        raise ValueError(f"{field} has {len(parameters):,} parameters, more than {MOST_PARAMETERS}")
+    for key, entry in parameters.items():
+        if deeper and isinstance(entry, dict):
+            _check_parameters(f"{field} {key}", entry, deeper - 1)
+        else:
+            _check_entry(f"{field} {key}", entry, large=key == "seed")
+
+
+def _check_entry(field: str, entry: Any, large: bool, depth: int = 0) -> None:
+    if isinstance(entry, dict) or depth > DEEPEST:
+        raise ValueError(f"{field} is a table, or nested too deeply: give a number, a text, or a list of them")
+    if isinstance(entry, list):
+        for part in entry:
+            _check_entry(field, part, large, depth + 1)
+    elif type(entry) is int and not large and abs(entry) >= 2**63:
+        raise ValueError(f"{field}={entry} is beyond 64 bits: give a smaller number")
 
 
 def sweep_from_toml(path: Path) -> list[Spec]:

@@ -6,40 +6,54 @@
     store/checkpoints/abcdef….npz       runs and parts of batches under way
     store/batches/abcdef….npz, .json    many small runs in one file: see batch.py
     store/set-aside/                    what was found broken, never used
-    store/index.sqlite                  for queries; rebuilt from the folders whenever it is missing
+    store/index.jsonl                   what is listed of every run; made anew from the folders if it is missing
 
 A run's folder is filled under another name, flushed, and renamed: it is whole or it is not there. Any number of
 processes may write into one store; who comes second to the same run finds it done.
+
+A store may come from somebody else. It touches nothing outside of its folder: none of the above is ever a symbolic
+link, and nothing is read that is not a regular file, or is larger than it should be.
 """
 
 import csv
+import errno
+import io
 import json
 import os
 import platform
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from klearning.arrays.frames import data_frame
-from klearning.experiments.columns import Row, column_names, columns, order_of, row_of
+from klearning.experiments.columns import Row, columns, in_order, is_row, row_of
 from klearning.experiments.index import Index
 from klearning.experiments.spec import Spec, build_agent, build_match, build_prior, build_world, spec_from_json
 from klearning.games.matches import Matches
 from klearning.storage.files import (
-    arrays_from_bytes,
     arrays_to_bytes,
+    check_writable,
     checksum,
+    checksum_of,
     flush_folder,
     is_abandoned,
+    is_file,
+    is_folder,
+    json_from,
+    opened,
+    read_bytes,
     unfinished_path,
+    unpack,
+    write_file,
     write_whole,
 )
 from klearning.trials import regret
@@ -49,8 +63,15 @@ from klearning.version import __version__
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+FOLDERS = ("runs", "checkpoints", "batches", "set-aside")
+INDEX = "index.jsonl"
 FILES = ("spec.json", "arrays.npz", "meta.json")  # of a run
 ARRAYS = ("optimal_value", "values", "returns", "hits")  # what every run has
+NAME = re.compile("[0-9a-f]{64}")
+MOST_BYTES = 2**29  # of the arrays of a run, a checkpoint or a batch, packed or not
+HEADER = 256  # bytes that an array in an archive has besides its numbers, at most
+FORMULA = tuple("=+-@\t\r")  # what a formula in a spreadsheet begins with
+BROKEN = (OSError, KeyError, TypeError, ValueError, RecursionError)  # what reading a run that nobody wrote may raise
 
 
 class StoreError(OSError):
@@ -163,12 +184,18 @@ class Store:
 
     def __init__(self, path: Path | str, create: bool = True) -> None:
         self.path = Path(path)
-        self._index = Index(self.path / "index.sqlite")
+        self._index = Index(self.path / INDEX)
+        for name in (*FOLDERS, INDEX):
+            if (self.path / name).is_symlink():
+                raise StoreError(
+                    f"cannot use the store {self.path}: its {name} is a symbolic link, which may lead out of it: "
+                    "put a folder or file in its place, or link the store as a whole"
+                )
         try:
             if create:
                 for folder in ("runs", "checkpoints"):
                     (self.path / folder).mkdir(parents=True, exist_ok=True)
-            elif not (self.path / "runs").is_dir():
+            elif not is_folder(self.path / "runs"):
                 raise StoreError(f"{self.path} is no store: it has no folder `runs`")
         except OSError as error:
             raise StoreError(f"cannot use the store {self.path}: {error.strerror or error}") from None
@@ -183,11 +210,16 @@ class Store:
         return self.path / "batches" / f"{name}.json"
 
     def __contains__(self, spec: Spec) -> bool:
-        return self.folder(spec.name).is_dir()
+        return self._has(spec.name)
+
+    def _has(self, name: str) -> bool:
+        """Whether there is a run of this name: a folder, reached by folders alone."""
+        folder = self.folder(name)
+        return is_folder(folder) and is_folder(folder.parent)
 
     def put(self, spec: Spec, arrays: dict[str, NDArray[Any]]) -> None:
         """Keep a finished run; where it is there already, nothing changes."""
-        data = arrays_to_bytes(arrays)
+        data = packed(arrays)
         meta = page({**provenance(data), "facts": facts(arrays)})
         files = {"spec.json": (spec.canonical + "\n").encode(), "arrays.npz": data, "meta.json": meta}
         self.put_files(spec.name, files)
@@ -199,15 +231,18 @@ class Store:
         try:
             unfinished.mkdir()
             for file, data in files.items():
-                write_whole(unfinished / file, data)
-            if not final.parent.is_dir():
-                final.parent.mkdir(exist_ok=True)
+                write_whole(unfinished / file, data, links=False)
+            if not is_folder(final.parent):
+                with suppress(FileExistsError):  # by another process, just now
+                    final.parent.mkdir()
+                if not is_folder(final.parent):
+                    raise NotADirectoryError(errno.ENOTDIR, f"{final.parent} is not a folder")
                 flush_folder(final.parent.parent)
-            if not final.is_dir():
+            if not is_folder(final):
                 unfinished.rename(final)
                 flush_folder(final.parent)
         except OSError as error:
-            if not final.is_dir():
+            if not self._has(name):
                 raise StoreError(f"cannot write to the store {self.path}: {error.strerror or error}") from None
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
@@ -216,7 +251,7 @@ class Store:
     def files(self, name: str) -> dict[str, bytes]:
         """The files of a finished run, by their names; none where it is not there."""
         folder = self.folder(name)
-        return {file: (folder / file).read_bytes() for file in FILES} if folder.is_dir() else {}
+        return {file: read_bytes(folder / file, MOST_BYTES) for file in FILES} if self._has(name) else {}
 
     def get(self, spec: Spec) -> Record:
         """A finished run; KeyError where there is none."""
@@ -225,28 +260,30 @@ class Store:
         return self.read(self.folder(spec.name))
 
     def read(self, folder: Path) -> Record:
-        """Read and check one run; ValueError, with the reason, where anything is off."""
+        """Read and check one run; ValueError, with the reason, if anything is wrong."""
         try:
-            spec = _spec_of(folder)
-            data, meta = (folder / "arrays.npz").read_bytes(), _page(folder / "meta.json")
-            if checksum(data) != meta["arrays_sha256"]:
-                raise ValueError("its arrays have another checksum")
-            arrays = arrays_from_bytes(data)
+            spec, meta = _spec_of(folder), _page(folder / "meta.json")
+            with opened(folder / "arrays.npz", MOST_BYTES) as file:
+                if checksum_of(file) != meta["arrays_sha256"]:
+                    raise ValueError("its arrays have another checksum")
+                arrays = unpack(file, most=MOST_BYTES)[1]
             _check_arrays(spec, arrays)
             if "facts" in meta and meta["facts"] != facts(arrays):
                 raise ValueError("its page says other things than its arrays")
             return Record(spec, arrays)
-        except (OSError, KeyError, TypeError, ValueError, RecursionError) as error:
-            raise ValueError(f"run {folder.name[:12]} in {self.path} is broken: {error}") from None
+        except BROKEN as error:
+            raise self._broken(folder, error) from None
+
+    def _broken(self, folder: Path, error: Exception) -> ValueError:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        return ValueError(f"run {folder.name[:12]} in {self.path} is broken: {why}")
 
     def is_sound(self, spec: Spec) -> bool:
         """Whether a run is there and its files are those that were written; cheaper than to read it."""
         folder = self.folder(spec.name)
         try:
-            meta = _page(folder / "meta.json")
-            whole = (folder / "spec.json").read_text() == spec.canonical + "\n"
-            return whole and bool(checksum((folder / "arrays.npz").read_bytes()) == meta["arrays_sha256"])
-        except (OSError, KeyError, TypeError, ValueError, RecursionError):
+            return read_bytes(folder / "spec.json") == f"{spec.canonical}\n".encode() and _is_whole(folder)
+        except BROKEN:
             return False
 
     def missing(self, specs: Iterable[Spec]) -> list[Spec]:
@@ -261,18 +298,19 @@ class Store:
 
     def folders(self) -> Iterator[Path]:
         """The folders of all runs, in order of their names."""
-        return (path for path, ours in self._entries() if ours)
+        return (Path(entry.path) for entry, ours in self._entries() if ours)
 
-    def _entries(self) -> Iterator[tuple[Path, bool]]:
+    def _entries(self) -> Iterator[tuple[os.DirEntry[str], bool]]:
         """Everything under ``runs`` but unfinished writes, and whether it has the form of a run of ours."""
-        for group in sorted((self.path / "runs").iterdir()):
+        for group in _listed(self.path / "runs"):
             if group.name.startswith("."):
                 continue
-            if not (group.is_dir() and re.fullmatch("[0-9a-f]{2}", group.name)):
+            if not (group.is_dir(follow_symlinks=False) and len(group.name) == 2):
                 yield group, False
                 continue
-            for path in sorted(group.iterdir()):
-                yield path, path.is_dir() and bool(re.fullmatch(f"{group.name}[0-9a-f]{{62}}", path.name))
+            for entry in _listed(group.path):
+                ours = NAME.fullmatch(entry.name) is not None and entry.name.startswith(group.name)
+                yield entry, ours and entry.is_dir(follow_symlinks=False)
 
     def records(self) -> Iterator[Record]:
         """All sound runs; broken ones are set aside and reported by `verify`, and never used."""
@@ -285,7 +323,8 @@ class Store:
     def verify(self) -> list[str]:
         """Read everything: runs, batches, the index. Set aside what is broken or foreign, and say what."""
         complaints, rows = [], {}
-        for path, ours in list(self._entries()):
+        for entry, ours in list(self._entries()):
+            path = Path(entry.path)
             try:
                 if not ours:
                     raise ValueError(f"{path.name} in {self.path} is no run of ours")
@@ -295,9 +334,10 @@ class Store:
                 self.set_aside(path)
         for path in sorted((self.path / "batches").glob("*.json")):
             try:
-                if checksum(path.with_suffix(".npz").read_bytes()) != _page(path)["arrays_sha256"]:
-                    raise ValueError("its arrays have another checksum")
-            except (OSError, KeyError, TypeError, ValueError, RecursionError) as error:
+                with opened(path.with_suffix(".npz"), MOST_BYTES) as file:
+                    if checksum_of(file) != _page(path)["arrays_sha256"]:
+                        raise ValueError("its arrays have another checksum")
+            except BROKEN as error:
                 complaints.append(f"batch {path.stem[:12]} in {self.path} is broken: {error}; set aside")
                 self.set_aside(path)
         if self._index.rebuild(rows):
@@ -310,26 +350,45 @@ class Store:
         path.rename(shelf / f"{path.name}.{os.urandom(4).hex()}")
 
     def gc(self) -> list[str]:
-        """Remove what nothing will use: abandoned writes, checkpoints of finished runs, what was set aside."""
+        """Remove what nothing will use: abandoned writes, checkpoints of finished runs, what was set aside.
+
+        Of a link the link is removed, and never what it leads to. What cannot be removed stays, and is not listed.
+        """
         folders = [self.path / name for name in ("runs", "checkpoints", "batches")]
-        leftovers = [path for folder in folders if folder.is_dir() for path in folder.iterdir() if is_abandoned(path)]
+        leftovers = [path for folder in folders if is_folder(folder) for path in folder.iterdir() if is_abandoned(path)]
         leftovers += [path for path in (self.path / "checkpoints").glob("*.npz") if self._is_done(path.stem)]
         shelf = self.path / "set-aside"
-        leftovers += list(shelf.iterdir()) if shelf.is_dir() else []
+        leftovers += list(shelf.iterdir()) if is_folder(shelf) else []
+        removed = []
         for path in leftovers:
-            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-        return [str(path.relative_to(self.path)) for path in leftovers]
+            with suppress(OSError):
+                shutil.rmtree(path) if is_folder(path) else path.unlink(missing_ok=True)
+                removed.append(str(path.relative_to(self.path)))
+        return removed
 
     def _is_done(self, name: str) -> bool:
         """Whether a run, or the batch of which ``name`` is a part, is finished."""
-        return self.folder(name).is_dir() or self.batch(name.partition(".")[0]).is_file()
+        whole = name.partition(".")[0]
+        return NAME.fullmatch(whole) is not None and (self._has(name) or is_file(self.batch(whole)))
 
     def rows(self) -> list[Row]:
         """What is listed of every sound run, in order of protocol, world, agent, their parameters, and seed."""
-        there = {folder.name: folder for folder in self.folders()}
-        listed = self._index.rows(there, lambda name: self._row(there[name]))
-        names = column_names(listed.values())
-        return sorted(listed.values(), key=lambda row: order_of(names, row))
+        return self.listing().rows
+
+    def listing(self) -> "Listing":
+        """What is listed of every sound run, and a line for each that is broken."""
+        there = {entry.name for entry, ours in self._entries() if ours}
+        broken: list[str] = []
+
+        def read(name: str) -> Row | None:
+            folder = self.folder(name)
+            try:
+                return self._row(folder)
+            except BROKEN as error:
+                broken.append(str(self._broken(folder, error)))
+                return None
+
+        return Listing(in_order(self._index.rows(there, read).values()), broken)
 
     def frame(self) -> "DataFrame":
         """One line per run, with a column for every setting: a pandas DataFrame."""
@@ -346,35 +405,82 @@ class Store:
         """The same of specs with an opponent, as `games.play` returns them."""
         return matches_of([self.get(spec) for spec in specs])
 
-    def _row(self, folder: Path) -> Row | None:
-        """What is listed of a run; None if it is broken. Its arrays are unpacked only if its page has no facts."""
-        try:
-            spec, meta = _spec_of(folder), _page(folder / "meta.json")
-            if "facts" not in meta:
-                return self.read(folder).row()
-            return row_of(spec, meta["facts"]) if self.is_sound(spec) else None
-        except (OSError, KeyError, TypeError, ValueError, RecursionError):
-            return None
+    def _row(self, folder: Path) -> Row:
+        """What is listed of a run. Its arrays are unpacked only if its page has no facts."""
+        spec, meta = _spec_of(folder), _page(f"{folder}/meta.json")
+        if "facts" not in meta:
+            return self.read(folder).row()
+        if not _is_whole(folder, meta):
+            raise ValueError("its arrays have another checksum")
+        row = row_of(spec, meta["facts"])
+        if not is_row(row):
+            raise ValueError("its page does not say how it went")
+        return row
 
-    def export(self, path: Path) -> int:
-        """Write one line per run, with a column for every setting, as .csv or .parquet; returns how many."""
-        rows = self.rows()
-        table = columns(rows)
-        if path.suffix == ".parquet":
-            try:
-                import pyarrow
-                import pyarrow.parquet
-            except ImportError:
-                raise ImportError("Parquet needs pyarrow: pip install pyarrow") from None
-            pyarrow.parquet.write_table(pyarrow.table(table), path)
-        elif path.suffix == ".csv":
-            with path.open("w", newline="") as file:
-                writer = csv.writer(file)
-                writer.writerow(table)
-                writer.writerows(zip(*table.values(), strict=True))
-        else:
+    def export(self, path: Path, rows: Sequence[Row] | None = None) -> int:
+        """Write one line per run, or these ``rows``, with a column for every setting, as .csv or .parquet.
+
+        Returns how many. In a .csv, a text that a spreadsheet would take for a formula has an apostrophe before it.
+        """
+        forms = {".csv": _as_csv, ".parquet": _as_parquet}
+        if path.suffix not in forms:
             raise ValueError(f"path={str(path)!r} is neither .csv nor .parquet: give one of these endings")
-        return len(rows)
+        check_writable(path)
+        listed = self.rows() if rows is None else rows
+        write_file(path, forms[path.suffix](columns(listed)))
+        return len(listed)
+
+
+class Listing(NamedTuple):
+    """What a store holds, as rows; and what of it could not be read, a line each."""
+
+    rows: list[Row]
+    broken: list[str]
+
+
+def _as_csv(table: dict[str, list[Any]]) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(map(_literal, table))
+    writer.writerows(zip(*(map(_literal, values) for values in table.values()), strict=True))
+    return text.getvalue().encode()
+
+
+def _literal(value: Any) -> Any:
+    """A cell that is no formula in a spreadsheet."""
+    if isinstance(value, str) and value[:1] in FORMULA:
+        try:
+            float(value)
+        except ValueError:
+            return f"'{value}"
+    return value
+
+
+def _as_parquet(table: dict[str, list[Any]]) -> bytes:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError("Parquet needs pyarrow: pip install pyarrow") from None
+    data = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(table), data)
+    return data.getvalue()
+
+
+def _listed(folder: Path | str) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return sorted(entries, key=lambda entry: entry.name)
+
+
+def packed(arrays: dict[str, NDArray[Any]]) -> bytes:
+    """An archive that a store reads again; ValueError if it would be too large for that."""
+    size = sum(HEADER + np.asarray(x).nbytes for x in arrays.values())
+    if size > MOST_BYTES:
+        raise ValueError(
+            f"its arrays have {size:,} bytes, and a store keeps at most {MOST_BYTES:,} of a run: "
+            "give fewer episodes, or fewer snapshots"
+        )
+    return arrays_to_bytes(arrays)
 
 
 def page(content: dict[str, Any]) -> bytes:
@@ -384,19 +490,26 @@ def page(content: dict[str, Any]) -> bytes:
     return (json.dumps(whole, sort_keys=True, indent=1) + "\n").encode()
 
 
-def _page(path: Path) -> dict[str, Any]:
-    """Read a page; ValueError where it is damaged. Pages of before had no checksum of their own."""
-    content = json.loads(path.read_text())
+def _page(path: Path | str) -> dict[str, Any]:
+    """Read a page; ValueError if it is damaged. Pages of earlier versions have no checksum of their own."""
+    content = json_from(read_bytes(path))
     if not isinstance(content, dict):
-        raise ValueError(f"{path.name} is no page")
+        raise ValueError(f"{Path(path).name} is no page")
     digest = content.pop("page_sha256", None)
     if digest is not None and digest != checksum(json.dumps(content, sort_keys=True).encode()):
-        raise ValueError(f"{path.name} has another checksum")
+        raise ValueError(f"{Path(path).name} has another checksum")
     return content
 
 
+def _is_whole(folder: Path, meta: dict[str, Any] | None = None) -> bool:
+    """Whether the arrays of a run are those that its page speaks of."""
+    said = (_page(folder / "meta.json") if meta is None else meta)["arrays_sha256"]
+    with opened(f"{folder}/arrays.npz", MOST_BYTES) as file:
+        return bool(checksum_of(file) == said)
+
+
 def _spec_of(folder: Path) -> Spec:
-    spec = spec_from_json((folder / "spec.json").read_text())
+    spec = spec_from_json(read_bytes(f"{folder}/spec.json").decode())
     if spec.name != folder.name:
         raise ValueError("its spec has another name")
     return spec

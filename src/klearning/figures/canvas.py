@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ParamSpec
 
 from klearning.arrays.pictures import need_matplotlib as need_matplotlib
-from klearning.storage.files import write_whole
+from klearning.storage.files import write_file
 
 # Okabe and Ito's colours, told apart by colour-blind readers
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
@@ -70,8 +70,4 @@ def save(figure: Any, path: Path) -> None:
     """Write a PNG whole or not at all; the same figure gives the same bytes."""
     picture = io.BytesIO()
     figure.savefig(picture, format="png", metadata={"Software": None}, dpi=STYLE["savefig.dpi"])
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, picture.getvalue())
-    except OSError as error:
-        raise OSError(f"cannot write {path}: {error.strerror or error}") from None
+    write_file(path, picture.getvalue(), parents=True)

@@ -8,7 +8,7 @@ from klearning.experiments.store import Store
 from klearning.figures.canvas import save
 from klearning.papers.claims import Claim, claims_page
 from klearning.papers.paper import Extent
-from klearning.storage.files import write_whole
+from klearning.storage.files import write_file
 
 
 class Publication(NamedTuple):
@@ -30,10 +30,10 @@ def publish(extent: Extent, store: Store, out: Path) -> Publication:
             published.claims[figure.file] = claims
         if numbers := figure.table(results):
             published.tables[figure.file] = numbers
-            write_whole(out / f"{figure.file}.md", f"Command: `{extent.command}`\n\n{numbers}".encode())
+            write_file(out / f"{figure.file}.md", f"Command: `{extent.command}`\n\n{numbers}".encode())
     text = "# Claims of the paper, checked\n\n" + f"Command: `{extent.command}`\n\n"
     text += "\n".join(claims_page(claims, name) for name, claims in published.claims.items())
-    write_whole(out / "claims.md", text.encode())
+    write_file(out / "claims.md", text.encode())
     data = {name: [{**c.data(), "mark": c.mark} for c in claims] for name, claims in published.claims.items()}
-    write_whole(out / "claims.json", (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode())
+    write_file(out / "claims.json", (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode())
     return published

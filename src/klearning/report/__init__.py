@@ -8,18 +8,13 @@ from klearning.figures.markup import join
 from klearning.report import films, mixtures, sections
 from klearning.report.document import LIMIT, as_json, document
 from klearning.report.plane import PlaneFilm
-from klearning.storage.files import write_whole
+from klearning.storage.files import write_file
 
 
 def write(store: Store, path: Path) -> int:
     """Build the report of a store and write it whole; returns the number of runs in it."""
     summary = summarise(store)
-    page = build(summary).encode()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, page)
-    except OSError as error:
-        raise OSError(f"cannot write {path}: {error.strerror or error}") from None
+    write_file(path, build(summary).encode(), parents=True)
     return len(summary.runs)
 
 

@@ -19,7 +19,7 @@ from klearning.figures.markup import Html, element, folded, number, paragraph, s
 from klearning.report.charts import plain
 from klearning.report.document import document
 from klearning.report.films import FULL, MOST_ACTIONS, pack
-from klearning.storage.files import write_whole
+from klearning.storage.files import write_file
 
 MOST = 60  # frames: then every second one goes, and half as many come
 UNBOUNDED = 1e6  # a bound that is further away is none
@@ -108,8 +108,7 @@ class PlaneFilm:
 
     def write(self) -> None:
         """The page, with the frames so far."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(self.path, self.page().encode())
+        write_file(self.path, self.page().encode(), parents=True)
 
     def page(self) -> str:
         """The page. The same frames give the same bytes."""

@@ -1,7 +1,8 @@
 """Whether the bound of an optimistic plan is proved for what was run: this world, this prior, this bonus."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 from klearning.beliefs.belief import Belief
@@ -14,7 +15,7 @@ WORDS = {
     frozenset([False]): "not proved to be an upper bound",
     frozenset([True, False]): "an upper bound by proof for some of these worlds and priors, not for all",
 }
-LARGEST = 1000  # number in a world's parameters for which it is built: no line of text is worth more
+LARGEST = 1e6  # size of a world that is built for this: no line of text is worth more
 PAGE = "docs/evidence/better_bonus.md says why"
 
 
@@ -37,13 +38,19 @@ def _different(specs: Sequence[Spec]) -> list[Spec]:
     chosen: dict[str, Spec] = {}
     for spec in specs:
         world = {name: value for name, value in spec.world.items() if name != "seed"}
-        if spec.agent.get("bonus") in BONUSES and _largest(list(world.values())) <= LARGEST:
+        if spec.agent.get("bonus") in [*BONUSES] and _size(spec.world) <= LARGEST:
             chosen.setdefault(json.dumps([world, spec.prior, spec.agent["bonus"]], sort_keys=True), spec)
     return list(chosen.values())
 
 
-def _largest(value: Any) -> float:
-    """Of the numbers in a parameter, or in a list of them."""
-    if isinstance(value, list):
-        return max(map(_largest, value), default=0.0)
-    return value if isinstance(value, int | float) else 0.0
+def _size(world: Mapping[str, Any]) -> float:
+    """How large a world may be by its parameters: the product of all numbers above one, and the largest once more."""
+    numbers = [1.0]
+    for name, value in world.items():
+        if not name.endswith("seed"):
+            numbers += [float(x) for x in (value if isinstance(value, list) else [value]) if _is_number(x) and x > 1]
+    return prod(numbers) * max(numbers)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)

@@ -46,7 +46,7 @@ def _term(key: str) -> Html:
 def seeds_label(seeds: Sequence[int]) -> str:
     """0–9 (10), or the numbers themselves."""
     chosen = sorted(set(seeds))
-    if len(chosen) > 2 and chosen == list(range(chosen[0], chosen[-1] + 1)):
+    if len(chosen) > 2 and chosen[-1] - chosen[0] == len(chosen) - 1:
         return f"{chosen[0]}–{chosen[-1]} ({len(chosen)})"
     return ", ".join(map(str, chosen[:20])) + (f", … ({len(chosen)})" if len(chosen) > 20 else "")
 

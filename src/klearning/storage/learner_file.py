@@ -9,24 +9,33 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from klearning.arrays.types import Arrays
 from klearning.storage.codec import BESIDE
-from klearning.storage.files import EPOCH, array_from_bytes, arrays_to_bytes, json_from, members, write_whole
+from klearning.storage.files import EPOCH, arrays_to_bytes, json_from, opened, unpack, unpacked_bytes, write_file
 from klearning.version import __version__
 
 FORMAT = "klearning learner"
 VERSION = 2
 HEADER = "learner.json"
 
+# what building from settings that nobody wrote may raise, in our code or in Gymnasium's
+NOT_OURS = (IndexError, TypeError, ValueError, AttributeError, AssertionError, OverflowError, RecursionError)
 
-def write_archive(path: Path, settings: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write a learner to ``path``, or leave what is there as it was."""
+Check = Callable[[dict[str, Any], Arrays], object]
+
+
+def write_archive(path: Path, settings: Mapping[str, Any], arrays: Arrays, check: Check) -> None:
+    """Write a learner to ``path``, or leave what is there as it was.
+
+    Before anything is written the file is read back, and given to ``check``, which raises ValueError if no learner can
+    be built of it: what is saved can be loaded.
+    """
     plain = json.loads(json.dumps(settings, default=lambda number: number.item()))  # people write settings in NumPy too
     header = {"format": FORMAT, "version": VERSION, "klearning": __version__, **plain}
     header["checksum"] = _checksum(header, arrays)
@@ -34,31 +43,43 @@ def write_archive(path: Path, settings: Mapping[str, Any], arrays: Arrays) -> No
     with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo(HEADER, EPOCH), json.dumps(header, indent=1))
     try:
-        write_whole(path, buffer.getvalue())
-    except OSError as error:
-        raise OSError(f"cannot write {path}: {error.strerror or error}") from None
+        check(*_read(buffer))
+    except (KeyError, *NOT_OURS) as error:
+        raise ValueError(f"cannot save to {path}, because it could not be loaded again: {error}") from None
+    write_file(path, buffer.getvalue())
 
 
 def read_archive(path: Path) -> tuple[dict[str, Any], Arrays]:
     """Settings and arrays of a file that is whole, and not of a later version."""
     try:
-        data = path.read_bytes()
+        with opened(path, unpacked_bytes(), links=True) as file:
+            return _read(file)
     except OSError as error:
         raise ValueError(f"cannot read {path}: {error.strerror or error}") from None
-    header, arrays = _parse(path, data)
-    if header.get("format") != FORMAT:
-        raise ValueError(f"{path} holds no learner: save one with learner.save(path)")
+    except ValueError as error:
+        raise ValueError(f"{path} {error}") from None
+
+
+def _read(file: BinaryIO) -> tuple[dict[str, Any], Arrays]:
+    """The same of an open file; the ValueError has yet to name it. Only plain arrays are read: nothing is executed."""
+    try:
+        text, arrays = unpack(file, HEADER)
+        header = json_from(text or b"null")
+    except ValueError as error:
+        raise ValueError(f"is not an archive of a learner, or not a whole one ({error}): use another copy") from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ValueError("holds no learner: save one with learner.save(path)")
     if not isinstance(header.get("version"), int) or header["version"] > VERSION:
         raise ValueError(
-            f"{path} was written by klearning {header.get('klearning')} in version {header.get('version')} of the "
+            f"was written by klearning {header.get('klearning')} in version {header.get('version')} of the "
             f"format; this is {__version__}, which reads up to {VERSION}: upgrade klearning"
         )
     if header.pop("checksum", None) != _checksum(header, arrays):
-        raise ValueError(f"{path} is damaged, its checksum is wrong: use another copy")
+        raise ValueError("is damaged, its checksum is wrong: use another copy")
     try:
         return _upgraded(header), arrays
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is not what this version of klearning writes: {error!r}") from None
+        raise ValueError(f"is not what this version of klearning writes: {error!r}") from None
 
 
 def _upgraded(header: dict[str, Any]) -> dict[str, Any]:
@@ -72,23 +93,6 @@ def _upgraded(header: dict[str, Any]) -> dict[str, Any]:
     reward = {**prior["reward"], "kind": prior["reward"]["kind"].lower()}
     parts = {"reward": reward, "transitions": transitions, "span": prior["span"], "stationary": prior["stationary"]}
     return {**header, "prior": parts}
-
-
-def _parse(path: Path, data: bytes) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays; only plain arrays are read, so that nothing can be executed."""
-    try:
-        parts = members(data)
-        header = json_from(parts.pop(HEADER, b"null"))
-        arrays = {} if header is None else _arrays(parts)
-    except ValueError as error:
-        raise ValueError(f"{path} is no archive of a learner, or not a whole one ({error}): use another copy") from None
-    if not isinstance(header, dict):
-        raise ValueError(f"{path} holds no learner: save one with learner.save(path)")
-    return header, arrays
-
-
-def _arrays(parts: Mapping[str, bytes]) -> Arrays:
-    return {name.removesuffix(".npy"): array_from_bytes(name, part) for name, part in parts.items()}
 
 
 def _checksum(header: Mapping[str, Any], arrays: Arrays) -> str:

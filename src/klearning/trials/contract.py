@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from klearning.arrays import checks
 from klearning.arrays.tree_checks import restored
 from klearning.arrays.trees import leaf_names, take_apart
 from klearning.arrays.types import Floats
@@ -75,6 +76,7 @@ def check_agent(agent: Agent, episodes: int = 30) -> None:
     what it believes. With `forbid`, what is not allowed is not planned with, where it has a posterior; with `forget`,
     what it has seen counts less; and if its plans followed from its posterior alone, they still do.
     """
+    checks.whole("episodes", episodes)
     check_methods(agent)
     learns = callable(getattr(agent, "plan", None))
     if learns:

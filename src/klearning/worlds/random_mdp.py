@@ -25,6 +25,8 @@ def random_mdp(
         widths = [checks.whole("states", states)] * checks.whole("horizon", 4 if horizon is None else horizon)
     else:
         widths = [checks.whole(f"states[{l}]", n) for l, n in enumerate(states)]
+        if not widths:
+            raise ValueError(f"states={states!r} is empty: give one number per layer, or one for all")
         if horizon not in (None, len(widths)):
             raise ValueError(f"horizon={horizon} disagrees with states, which lists {len(widths)} layers: drop one")
     initial = np.full(widths[0], 1.0 / widths[0])
