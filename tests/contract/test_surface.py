@@ -14,7 +14,7 @@ PACKAGE = Path(kl.__file__).parent
 
 # a room may import the rooms of tiers above its own, and itself; rooms of one tier do not know each other
 TIERS = (
-    ("version", "moved", "registry"),
+    ("version", "registry"),
     ("arrays",),
     ("models", "statistics"),
     ("beliefs",),
@@ -125,7 +125,7 @@ def test_report_and_command_line_name_no_paper():
 
 
 def test_every_public_name_is_there():
-    for name in kl.__all__:
+    for name in set(kl.__all__) - {"DeepKLearning"}:  # which needs JAX: tests/deep
         assert name == "__version__" or getattr(kl, name).__doc__, f"{name} has no docstring"
 
 

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Sequence
 
 import click
-import numba
 from click.shell_completion import shell_complete
 
 from klearning.arrays.command import STOPPED, Interruptible, finish
@@ -81,11 +80,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (ImportError, OSError) as error:
         _complain(str(error))
         code = FAILED
-    except NotImplementedError:
-        if not numba.config.DISABLE_JIT:
-            raise
-        _complain("NUMBA_DISABLE_JIT=1 is set, and kernels of klearning run only if they are compiled: unset it")
-        code = BAD_INPUT
     abandon_output()
     finish()
     sys.exit(code)
