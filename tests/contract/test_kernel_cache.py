@@ -189,4 +189,4 @@ def test_a_machine_without_a_cache_hears_why_it_compiles_again(clock, capsys):
 
 
 def test_paths_are_of_this_package():
-    assert cache.ROOT == Path(PACKAGE)
+    assert Path(PACKAGE) == cache.ROOT

@@ -19,8 +19,8 @@ SOURCES = str(Path(klearning.__file__).parents[1])
 
 def call(code: list[str], folder: Path, shell: str = "", **environment: str | None) -> subprocess.CompletedProcess[str]:
     """Run Python with these arguments; ``shell`` goes before or, where it begins with > or <, behind the command."""
-    variables = {**os.environ, "PYTHONPATH": SOURCES, "XDG_CACHE_HOME": str(folder / "cache")}
-    variables = {**variables, "NUMBA_CACHE_DIR": None, **environment}
+    ours = {"PYTHONPATH": SOURCES, "XDG_CACHE_HOME": str(folder / "cache"), "NUMBA_CACHE_DIR": None}
+    variables: dict[str, str | None] = {**os.environ, **ours, **environment}
     known = {name: value for name, value in variables.items() if value is not None}
     words = " ".join(f"'{word}'" for word in [sys.executable, *code])
     line = f"{words} {shell}" if shell[:1] in ("<", ">", "2") else f"{shell} {words}"
@@ -31,13 +31,18 @@ def cache_files(folder: Path) -> list[Path]:
     return list((folder / "cache").rglob("*.kernel"))
 
 
+def make_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
 HARM: dict[str, Callable[[Path], object]] = {
     "garbled": lambda file: file.write_bytes(b"garbage"),
     "empty": lambda file: file.write_bytes(b""),
     "cut short": lambda file: file.write_bytes(file.read_bytes()[:50]),
     "one bit flipped": lambda file: file.write_bytes(file.read_bytes()[:-1] + bytes([file.read_bytes()[-1] ^ 1])),
     "deleted": Path.unlink,
-    "a folder": lambda file: (file.unlink(), file.mkdir()),
+    "a folder": make_folder,
 }
 
 

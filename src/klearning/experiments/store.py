@@ -27,10 +27,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -541,7 +541,7 @@ def versions() -> dict[str, str]:
     return {
         "klearning": __version__,
         "numpy": np.__version__,
-        "numba": numba.__version__,
+        "numba": version("numba"),
         "python": platform.python_version(),
         "machine": platform.machine(),
     }
