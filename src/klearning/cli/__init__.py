@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _complain("NUMBA_DISABLE_JIT=1 is set, and kernels of klearning run only if they are compiled: unset it")
         code = BAD_INPUT
     abandon_output()
-    finish()
+    finish(code)
     sys.exit(code)
 
 

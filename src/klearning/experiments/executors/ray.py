@@ -15,6 +15,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -349,11 +350,10 @@ def _random_token() -> Iterator[None]:
 def _read_authentication() -> bool:
     """Make Ray read the environment again, which it did when it was imported; whether it asks for a token now."""
     try:
-        from ray._raylet import AuthenticationMode, AuthenticationTokenLoader, Config, get_authentication_mode
-
-        Config.initialize("")
-        AuthenticationTokenLoader.instance().reset_cache()
-        return bool(get_authentication_mode() == AuthenticationMode.TOKEN)
+        inside: Any = import_module("ray._raylet")
+        inside.Config.initialize("")
+        inside.AuthenticationTokenLoader.instance().reset_cache()
+        return bool(inside.get_authentication_mode() == inside.AuthenticationMode.TOKEN)
     except (ImportError, AttributeError):
         return False
 
