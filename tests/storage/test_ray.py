@@ -214,7 +214,7 @@ def test_what_the_cluster_cannot_do_is_one_line(cluster, tmp_path, monkeypatch):
         sweep(SHORT[:1], Store(tmp_path), executor=RayExecutor(address=cluster.address, memory=1e9))
     with monkeypatch.context() as patch:
         patch.setattr(executor_file, "versions", lambda: {"numpy": "0.1"})
-        with pytest.raises(ClusterError, match=r"a node has numpy \S+, not 0\.1: install"):
+        with pytest.raises(ClusterError, match=r"a node has numpy \S+, not 0\.1: have the same"):
             sweep(SHORT[:1], Store(tmp_path), executor=RayExecutor(1, address=cluster.address))
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 

@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from klearning.arrays import checks
+from klearning.experiments.checkpoints import read_checkpoint
 from klearning.experiments.jobs import Job, Outcome, do
 from klearning.experiments.parcels import Parcel, pack, unpack
-from klearning.experiments.store import Store, versions
+from klearning.experiments.store import Store, differences, versions
 
 RETRIES = 3
 LOOK_SECONDS = 1.0  # between two looks at the cluster, where nothing happens
@@ -230,6 +231,9 @@ class Crew:
             self.hands[actor.ready.remote(self.token)] = Hand(actor)
 
     def _give(self, hand: Hand, job: Job, name: str) -> None:
+        if (path := Store(job.store).checkpoint(name)).exists():
+            with suppress(ValueError):
+                read_checkpoint(path, name)  # what it warns of is not heard from a worker
         parcel = None if self.settings.shared_store else pack(job, name)
         hand.item, hand.look, hand.looked, hand.written = (job, name), None, time.monotonic(), 0
         self.hands[hand.actor.do.remote(job._asdict(), name, parcel)] = hand
@@ -267,9 +271,8 @@ class Crew:
         return answer
 
     def _check_node(self, there: dict[str, str], sees_store: bool) -> None:
-        here = versions()
-        if other := [f"{name} {there[name]}, not {here[name]}" for name in here if there.get(name) != here[name]]:
-            raise ClusterError(f"a node has {', '.join(other)}: install the same on all, or bytes may differ")
+        if other := differences(there, versions()):
+            raise ClusterError(f"a node has {other}: have the same on all, or bytes may differ")
         if not sees_store:
             raise ClusterError(
                 "a node does not see the folder of the store: share it at this path, or let results be sent"
