@@ -208,7 +208,7 @@ EVERY: dict[str, tuple[str, ...]] = {
     "games": ("games", "--json"),
     "completion": ("completion", "bash"),
     "run": ("run", "-n", "1000000"),
-    "compare": ("compare", "deep_sea", "-n", "100000", "--seeds", "5"),
+    "compare": ("compare", "deep_sea", "KLearning", "PSRL", "-n", "100000", "-s", "5"),
     "learn": (*LAKE, "-n", "10000000", "--save", "x.npz", "--csv", "x.csv"),
     "learn, --envs 2": (*LAKE, "-n", "10000000", "--envs", "2"),
     "learn, DeepKLearning": ("learn", "CartPole-v1", "DeepKLearning", "-n", "1000000", "--save", "y.npz"),
