@@ -69,7 +69,8 @@ def seconds(command: list[str]) -> tuple[float, float]:
 
 def new_states(states: int) -> list[tuple[float, float]]:
     learner = kl.Learner(kl.QLearning(), Discrete(10**7), Discrete(2), HORIZON)
-    times, met = [], 0
+    times: list[tuple[float, float]] = []
+    met = 0
     began = time.perf_counter(), time.process_time()
     for _ in range(PARTS):
         while learner.observations.count < states * (len(times) + 1) // PARTS:
