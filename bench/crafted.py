@@ -1,4 +1,4 @@
-"""Files made to do harm, counted: `python -m bench.crafted [KIND]…`. Prints the table of docs/evidence/reliability.md.
+"""Files made to do harm, counted: `python -m bench.crafted [KIND]…`. Writes a table of docs/evidence/reliability.md.
 
 Every array of saved learners and of checkpoints is changed in every way of `tests/support/crafted.py`, so are headers
 and archives; checksums are repaired, except where the kind says otherwise. What loads is used: it predicts and goes on
@@ -27,6 +27,7 @@ import click
 import numpy as np
 
 import klearning as kl
+from bench.record import record
 from klearning.cli import _call
 from klearning.environments.learner_state import arrays_of, settings_of
 from klearning.experiments.checkpoints import CHECKSUM_BYTES, write_checkpoint
@@ -52,13 +53,13 @@ class Late(BaseException):
 
 
 def main(kinds: list[str]) -> None:
-    print("| files | bounds checked | how many | " + " | ".join(OUTCOMES) + " |")
-    print("|---|---|" + "---|" * (1 + len(OUTCOMES)))
     for kind in kinds or KINDS:
         for checked in ("0", "1") if kind in OF_KERNELS else ("0",):
             count = counted(kind, {**os.environ, "NUMBA_BOUNDSCHECK": checked})
-            numbers = " | ".join(str(count[outcome]) for outcome in OUTCOMES)
-            print(f"| {kind} | {'yes' if checked == '1' else 'no'} | {count.total()} | {numbers} |", flush=True)
+            name = f"{kind}; bounds checked" if checked == "1" else kind
+            row = [count.total(), *(count[outcome] for outcome in OUTCOMES)]
+            record("reliability", "crafted", ("files", "how many", *OUTCOMES), {name: row})
+            print(name, row, flush=True)
 
 
 def counted(kind: str, environment: dict[str, str]) -> Counter[str]:
@@ -135,8 +136,8 @@ def flipped() -> Attempts:
 
 
 def archives() -> Attempts:
-    case = crafted.LEARNERS[0]
-    yield from _files(case, crafted.crafted_archives(case))
+    for case in crafted.LEARNERS:
+        yield from _files(case, crafted.crafted_archives(case))
 
 
 def _files(case: str, files: Iterator[tuple[str, bytes]]) -> Attempts:

@@ -1,15 +1,20 @@
-"""Ctrl-C at random instants, counted: `python -m bench.interrupts [N]`. Prints the table of reliability.md.
+"""Ctrl-C at random instants, counted: `python -m bench.interrupts [N]`. Writes tables of docs/evidence/reliability.md.
 
 N interrupts of every public function that computes for long, in a process of its own each, so that a crash is seen and
 counted; then N commands `klearning learn --save`, stopped while they import and while they learn.
+
+`python -m bench.interrupts every [CASE]…` interrupts every command, at instants spread over the time that it takes:
+from its start, among imports, while it compiles, computes and writes.
 """
 
+import os
 import random
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +22,7 @@ from typing import Any
 import gymnasium
 
 import klearning as kl
+from bench.record import record
 from klearning.theory import duality
 
 AGENTS = ("KLearning", "PSRL", "UCRL2", "QLearning")
@@ -25,21 +31,28 @@ HORIZON = 20
 SECONDS = 2.0  # in which a command is interrupted: after its start, or after its first episode
 
 
+HEADINGS = ("interrupted", "times", "crashes", "other errors", "episodes lost", "like the undisturbed one")
+
+
 def main(count: int = 60) -> None:
-    print("| interrupted | times | crashes | other errors | episodes lost | like the undisturbed one |")
-    print("|---|---|---|---|---|---|")
     for name in [*AGENTS, *(f"Learner, {agent}" for agent in AGENTS), *COMPUTATIONS]:
         done = subprocess.run(
             [sys.executable, "-m", "bench.interrupts", "inside", name, str(count)], capture_output=True, text=True
         )
         crash = f"| {name} | ? | 1 ({done.returncode}) | – | – | – |"
-        print(crash if done.returncode else done.stdout.strip(), flush=True)
+        keep(crash if done.returncode else done.stdout.strip())
     stopped_commands(count)
+
+
+def keep(row: str) -> None:
+    name, *cells = row.strip("| ").split(" | ")
+    record("reliability", "interrupts", HEADINGS, {name: cells})
+    print(row, flush=True)
 
 
 def stopped_commands(count: int) -> None:
     for command in ([sys.executable, "-m", "klearning"], [str(Path(sys.executable).with_name("klearning"))]):
-        print(commands(command, count), flush=True)
+        keep(commands(command, count))
 
 
 def inside(name: str, count: int) -> str:
@@ -178,9 +191,126 @@ def commands(command: list[str], count: int) -> str:
     return f"| {name} | {count} | {crashes} | {tracebacks} | {lost} | {same} of {len(learners)} that had learnt |"
 
 
+# Every command
+
+
+SWEEP = """[[sweep]]
+world = {name = "deep_sea", depth = [4, 6]}
+agent = [{name = "KLearning"}, {name = "PSRL"}]
+episodes = %s
+seeds = 20
+"""
+LAKE = ("learn", "FrozenLake-v1", "--horizon", "20")
+# words after `klearning`, in a folder with two sweep files and a store
+EVERY: dict[str, tuple[str, ...]] = {
+    "agents": ("agents",),
+    "worlds": ("worlds",),
+    "games": ("games", "--json"),
+    "completion": ("completion", "bash"),
+    "run": ("run", "-n", "1000000"),
+    "compare": ("compare", "deep_sea", "KLearning", "PSRL", "-n", "100000", "-s", "5"),
+    "learn": (*LAKE, "-n", "10000000", "--save", "x.npz", "--csv", "x.csv"),
+    "learn, --envs 2": (*LAKE, "-n", "10000000", "--envs", "2"),
+    "learn, DeepKLearning": ("learn", "CartPole-v1", "DeepKLearning", "-n", "1000000", "--save", "y.npz"),
+    "sweep": ("sweep", "long.toml", "--store", "new"),
+    "store ls": ("store", "ls", "--store", "store"),
+    "store show": ("store", "show", "RUN", "--store", "store"),
+    "store verify": ("store", "verify", "--store", "store"),
+    "store export": ("store", "export", "x.csv", "--store", "store"),
+    "store gc": ("store", "gc", "--store", "store"),
+    "report": ("report", "store", "-o", "x.html"),
+    "reproduce": ("reproduce", "--quick", "--store", "paper", "--out", "paper"),
+    "benchmark": ("benchmark", "gymnasium", "CliffWalking", "--agents", "K-learning"),
+}
+OFTEN = {"learn, DeepKLearning": 70}
+TIMES = 24
+LONGEST = 8.0  # seconds over which interrupts are spread, if a command takes longer
+EVERY_HEADINGS = (
+    "klearning", "tried", "over before", "Python was starting", "interrupted", "crashes", "other exit codes",
+    "tracebacks", "processes left",
+)  # fmt: skip
+
+
+def every(cases: list[str]) -> None:
+    """Every command, interrupted at instants spread over the time that it takes."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background is born deaf to it
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file, episodes in (("short.toml", 50), ("long.toml", 100_000)):
+            (folder / file).write_text(SWEEP % episodes)
+        subprocess.run(_klearning("sweep", "short.toml", "--store", "store"), cwd=folder, check=True)
+        run = next((folder / "store" / "runs").glob("*/*")).name
+        for case in cases or EVERY:
+            words = [run if word == "RUN" else word for word in EVERY[case]]
+            row = interrupted_command(words, folder, OFTEN.get(case, TIMES))
+            record("reliability", "commands", EVERY_HEADINGS, {case: row})
+            print(case, row, flush=True)
+
+
+def _klearning(*words: str) -> list[str]:
+    return [str(Path(sys.executable).with_name("klearning")), *words]
+
+
+def interrupted_command(words: list[str], folder: Path, count: int) -> list[int]:
+    rng, tally = random.Random(3), Counter[str]()
+    took = _seconds(words, folder)
+    for i in range(count):
+        process = _start(words, folder)
+        time.sleep(took * (i + rng.random()) / count)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+        code, ours = process.returncode, "klearning/" in said or "klearning: " in said
+        tally["processes left"] += _is_alive(process.pid)
+        tally["tracebacks"] += ours and "Traceback" in said
+        if code == 0:
+            tally["over before"] += 1
+        elif code == -signal.SIGINT or (code in (1, 130) and not ours):
+            tally["Python was starting"] += 1
+        else:
+            tally["interrupted"] += 1
+            tally["crashes"] += code < 0
+            tally["other exit codes"] += code not in (130, *range(-64, 0))
+        if code not in (0, 130, -signal.SIGINT):
+            print(words, code, said[-300:], file=sys.stderr)
+    return [count, *(tally[heading] for heading in EVERY_HEADINGS[2:])]
+
+
+def _start(words: list[str], folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        _klearning(*words),
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def _seconds(words: list[str], folder: Path) -> float:
+    """What it takes undisturbed, up to the longest."""
+    began, process = time.monotonic(), _start(words, folder)
+    try:
+        process.communicate(timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        return LONGEST
+    return time.monotonic() - began
+
+
+def _is_alive(group: int) -> bool:
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["inside"]:
         print(inside(sys.argv[2], int(sys.argv[3])))
+    elif sys.argv[1:2] == ["every"]:
+        every(sys.argv[2:])
     elif sys.argv[1:2] == ["commands"]:
         stopped_commands(int(sys.argv[2]))
     else:

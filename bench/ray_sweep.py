@@ -61,9 +61,9 @@ def costs(store: Store, specs: list[Spec]) -> dict[str, float]:
 class TimedWorker(Worker):
     """Writes down when a job began and ended, how long its thread waited for a core meanwhile, and had one."""
 
-    def do(self, fields: dict[str, Any], parcel: Parcel | None) -> Answer:
+    def do(self, fields: dict[str, Any], name: str, parcel: Parcel | None) -> Answer:
         began, before = time.time(), _thread_clocks()
-        answer = super().do(fields, parcel)
+        answer = super().do(fields, name, parcel)
         spent = [b - a for a, b in zip(before, _thread_clocks(), strict=True)]
         with (Path(tempfile.gettempdir()) / TIMES / str(os.getpid())).open("a") as file:
             file.write(json.dumps([began, time.time(), *spent]) + "\n")

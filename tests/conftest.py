@@ -43,6 +43,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.networks)
             if not any(part in item.nodeid for part in NETWORKS_FILES):
                 raise pytest.UsageError(f"{item.nodeid} is of networks: name its file in NETWORKS_FILES")
+        if is_thinned_out(item):
+            item.add_marker(pytest.mark.slow)
+
+
+def is_thinned_out(item: pytest.Item) -> bool:
+    """Of a test that is marked ``thin(n)``, one case of n is quick and the others are slow: those along diagonals.
+
+    So every agent is tried in some worlds, and every world with some agents, and all pairs by `make slow`.
+    """
+    marker, case = item.get_closest_marker("thin"), getattr(item, "callspec", None)
+    return marker is not None and case is not None and sum(case.indices.values()) % marker.args[0] != 0
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

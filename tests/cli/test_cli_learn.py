@@ -134,6 +134,33 @@ except KeyboardInterrupt:
     assert (done.stdout, done.stderr) == ("stopped\n", "")
 
 
+def test_an_interrupt_among_the_imports_of_an_extension_is_one():
+    """An extension says ImportError, and what it left by half crashes when Python takes modules apart: nobody does."""
+    code = """
+import atexit, os, signal, sys, time
+sys.argv[0] = "/bin/klearning"
+from klearning.arrays.command import Interruptible, finish
+
+class Half:
+    def __del__(self):
+        os.write(1, b"taken apart")
+
+half = Half()
+atexit.register(os.write, 1, b"tidied up")
+try:
+    with Interruptible():
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(20)
+        except KeyboardInterrupt:
+            raise ImportError("an extension") from None
+except KeyboardInterrupt:
+    finish(130)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "tidied up", "")
+
+
 def test_a_library_leaves_ctrl_c_alone():
     code = "import signal, klearning; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=os.environ)

@@ -31,6 +31,7 @@ def test_what_was_warmed_up_is_not_compiled_again(tmp_path):
     assert again.stdout.startswith("compiled 0 kernels"), again.stderr
 
 
+@pytest.mark.slow
 def test_it_can_be_stopped(tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     process = subprocess.Popen(

@@ -59,6 +59,7 @@ PLACES = [(agent, name) for agent in SETTINGS for name in WORLDS]
 PLACES += [(agent, name) for agent in BANDITS for name, (world, _) in WORLDS.items() if world.horizon == 1]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("agent", "world"), PLACES, ids=str)
 def test_contract(agent, world):
     """Policies are distributions, regret is not negative, all is finite, chunks do not matter."""
@@ -135,6 +136,7 @@ def test_values_are_handed_out_not_shared(agent):
 # -- the same contract, as it is offered to readers -------------------------------------------------------------------
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("agent", [*SETTINGS, *BANDITS], ids=str)
 def test_check_agent_passes_them(agent):
     kl.check_agent(agent, episodes=10)
@@ -434,6 +436,7 @@ def late(agent, world, episodes, seeds=4):
     return runs.optimal_value, runs.values[:, -episodes // 10 :].mean(axis=1)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     ("agent", "world"),
     [

@@ -1,6 +1,10 @@
-"""Sweeps on a real Ray cluster of two nodes, of one core each, on this machine: the same bytes, whoever is killed."""
+"""Sweeps on a real Ray cluster of two nodes, of one core each, on this machine: the same bytes, whoever is killed.
+
+The cluster asks for a token, as one that is reached by its address should (docs/howto/big_sweeps.md).
+"""
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -19,6 +23,7 @@ from klearning.experiments.sweep import LocalExecutor, run_batches, sweep
 from tests.storage.test_store import contents
 
 os.environ.setdefault("RAY_raylet_start_wait_time_s", "600")  # of a machine with much else to do; read at the import
+os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
 ray = pytest.importorskip("ray")
 
 from klearning.experiments.executors import ray as executor_file  # noqa: E402
@@ -106,6 +111,56 @@ def kill(node):
             os.kill(pid, signal.SIGKILL)
 
 
+STRANGER = """
+import sys
+import ray
+
+address, path = sys.argv[1:]
+ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+
+@ray.remote(num_cpus=0)
+def intrude():
+    with open(path, "w"):
+        pass
+
+ray.get(intrude.remote())
+"""
+
+
+def test_a_cluster_that_is_started_here_runs_nothing_for_who_does_not_know_its_token(tmp_path):
+    """Real processes that know the address: without a token, with authentication off, with another token, with it."""
+    ours, alone = dict(os.environ), {k: v for k, v in os.environ.items() if not k.startswith("RAY_AUTH")}
+    exits = {}
+
+    def finished(outcome):
+        address = ray.get_runtime_context().gcs_address
+        token = os.environ["RAY_AUTH_TOKEN"]
+        assert token != ours["RAY_AUTH_TOKEN"]
+        strangers = {
+            "none": {},
+            "off": {"RAY_AUTH_MODE": "disabled"},
+            "another": {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": ours["RAY_AUTH_TOKEN"]},
+            "the token": {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token},
+        }
+        processes = {
+            name: subprocess.Popen(
+                [sys.executable, "-c", STRANGER, address, str(tmp_path / name)],
+                env=alone | {"RAY_NUM_REDIS_GET_RETRIES": "3"} | settings,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for name, settings in strangers.items()
+        }
+        for name, process in processes.items():
+            _, said = process.communicate(timeout=PATIENCE)
+            exits[name] = process.returncode, "InvalidAuthToken" in said
+
+    assert sweep(SHORT[:1], Store(tmp_path / "store"), executor=RayExecutor(1), finished=finished) == (1, 0, [])
+    assert exits == {"none": (1, True), "off": (1, True), "another": (1, True), "the token": (0, False)}
+    assert [name for name in exits if (tmp_path / name).exists()] == ["the token"]
+    assert {name: os.environ[name] for name in executor_file.AUTHENTICATION}.items() <= ours.items()
+
+
 @pytest.mark.parametrize("shared", [False, True], ids=["sent", "shared"])
 def test_two_nodes_give_the_bytes_of_one_process(cluster, second, whole, tmp_path, shared):
     played, specs, store = [], [*SHORT, *MATCHES], Store(tmp_path)
@@ -159,7 +214,7 @@ def test_what_the_cluster_cannot_do_is_one_line(cluster, tmp_path, monkeypatch):
         sweep(SHORT[:1], Store(tmp_path), executor=RayExecutor(address=cluster.address, memory=1e9))
     with monkeypatch.context() as patch:
         patch.setattr(executor_file, "versions", lambda: {"numpy": "0.1"})
-        with pytest.raises(ClusterError, match=r"a node has numpy \S+, not 0\.1: install"):
+        with pytest.raises(ClusterError, match=r"a node has numpy \S+, not 0\.1: have the same"):
             sweep(SHORT[:1], Store(tmp_path), executor=RayExecutor(1, address=cluster.address))
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 

@@ -1,5 +1,6 @@
 """What a Ray executor makes of its workers' answers, in whatever order they come, if at all. Needs no Ray."""
 
+import os
 import random
 from types import SimpleNamespace
 
@@ -7,7 +8,7 @@ import pytest
 
 import klearning as kl
 from klearning.experiments.executors import ray as executor_file
-from klearning.experiments.executors.ray import Answer, Crew, Worker
+from klearning.experiments.executors.ray import Answer, ClusterError, Crew, Worker
 from klearning.experiments.jobs import Job, Outcome
 from klearning.experiments.spec import make_spec
 
@@ -123,11 +124,35 @@ def test_a_checkpoint_comes_with_a_look_until_it_is_known(tmp_path, monkeypatch)
     def do(job, *, should_stop, progress):
         path = executor_file.Store(job.store).checkpoint(job.name)
         path.write_bytes(b"the first")
-        answers.extend([worker.look(0), worker.look(0)])
-        answers.append(worker.look(answers[-1].written))
+        answers.extend([worker.look(job.name, 0), worker.look(job.name, 0)])
+        answers.append(worker.look(job.name, answers[-1].written))
         return Outcome(job, "done")
 
     monkeypatch.setattr(executor_file, "do", do)
-    worker.do(job._asdict(), executor_file.pack(job, job.name))
+    worker.do(job._asdict(), job.name, executor_file.pack(job, job.name))
     assert [answer.parcel and answer.parcel.checkpoint for answer in answers] == [b"the first", b"the first", None]
-    assert worker.look(0) == Answer("", "", 0, None)  # nothing is under way
+    assert worker.look(job.name, 0) == Answer("", "", 0, None)  # nothing is under way
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["sent", "shared"])
+def test_a_look_that_overtakes_its_job_counts_nothing_of_the_job_before(tmp_path, monkeypatch, shared):
+    """Both calls are on their way at once, and the worker has two threads."""
+    worker, [first, second, *_] = Worker(None), jobs(tmp_path / "far")
+
+    def do(job, *, should_stop, progress):
+        progress(EPISODES)
+        return Outcome(job, "done")
+
+    monkeypatch.setattr(executor_file, "do", do)
+    parcel = None if shared else executor_file.pack(first, first.name)
+    assert worker.do(first._asdict(), first.name, parcel).played == EPISODES
+    assert worker.look(first.name, 0).played == EPISODES
+    assert worker.look(second.name, 0) == Answer("", "", 0, None)
+
+
+def test_a_version_of_ray_without_tokens_starts_no_cluster(monkeypatch):
+    before = dict(os.environ)
+    monkeypatch.setattr(executor_file, "_read_authentication", lambda: False)
+    with pytest.raises(ClusterError, match="cannot ask for a token"), executor_file._random_token():
+        pass
+    assert dict(os.environ) == before

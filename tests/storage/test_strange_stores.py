@@ -45,6 +45,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STORES)
 def test_every_command_on_every_store(name, tmp_path):
     """One line a fault, no traceback, in seconds and within a gigabyte."""

@@ -4,6 +4,7 @@ import errno
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -26,7 +27,7 @@ from klearning.experiments.executors import EXECUTORS, Job, Outcome, do
 from klearning.experiments.parcels import pack, unpack
 from klearning.experiments.runner import execute
 from klearning.experiments.spec import build_agent, build_prior, build_world, make_spec, spec_from_json
-from klearning.experiments.store import Store, StoreError
+from klearning.experiments.store import Store, StoreError, versions
 from klearning.experiments.sweep import LocalExecutor, run_batches, sweep
 from klearning.storage.files import arrays_from_bytes, arrays_to_bytes
 from klearning.trials import chunks, regret
@@ -103,6 +104,7 @@ def run_in_pieces(spec, store, chunks):
 # Memories
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("agent", EVERY_AGENT, ids=str)
 def test_a_memory_taken_apart_and_put_together_goes_on_as_before(agent):
     for one in specs_of(agent):
@@ -144,6 +146,7 @@ def test_a_memory_of_another_form_is_refused():
 # Checkpoints
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("agent", EVERY_AGENT, ids=str)
 def test_a_run_in_pieces_gives_the_same_bytes(agent, tmp_path):
     """Stopped and taken up after every episode, and after every 3 and 4 chunks of 1, 2, 4, … episodes."""
@@ -270,14 +273,53 @@ def test_a_checkpoint_of_another_run_is_not_used(tmp_path):
     assert contents(store.path) == stored(tmp_path / "whole", [spec])
 
 
-def test_a_checkpoint_by_other_versions_is_not_used(tmp_path, monkeypatch):
+@pytest.mark.parametrize("other", [{"numpy": "0.1"}, {"cpu": "generic (00000000)"}], ids=["numpy", "cpu"])
+def test_a_checkpoint_by_other_versions_is_not_used_and_it_is_told(tmp_path, monkeypatch, other):
     spec, store = sea(), Store(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoints, "versions", lambda: {"numpy": "0.1"})
+        patch.setattr(checkpoints, "versions", lambda: versions() | other)
         left_by(spec, store)
     played = []
-    execute(spec, store, progress=played.append)
+    [(name, value)] = other.items()
+    with pytest.warns(
+        RuntimeWarning,
+        match=re.escape(f"{spec.name[:12]} begins anew: its checkpoint was written with {name} {value}, not"),
+    ):
+        execute(spec, store, progress=played.append)
     assert (played[0], sum(played)) == (1, spec.episodes)
+
+
+@pytest.mark.slow
+def test_kernels_for_another_type_of_cpu_are_another_version():
+    """Its name, which Numba takes from the environment as well, and what it can do."""
+    code = "from klearning.experiments.store import versions; print(versions()['cpu'])"
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | other, capture_output=True, text=True, check=True
+        ).stdout
+        for other in ({}, {"NUMBA_CPU_NAME": "generic"}, {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "+sse2"})
+    }
+    assert len(told) == 3
+
+
+@pytest.mark.slow
+def test_a_run_that_moves_to_another_type_of_cpu_ends_as_one_that_was_always_there(tmp_path):
+    spec, store = sea(), Store(tmp_path / "moved")
+    left_by(spec, store)
+    code = (
+        "import sys; from klearning.experiments.runner import execute; from klearning.experiments.store import Store\n"
+        "from klearning.experiments.spec import spec_from_json\n"
+        "execute(spec_from_json(sys.argv[1]), Store(sys.argv[2]))"
+    )
+    said = {}
+    for name in ("moved", "whole"):
+        command = [sys.executable, "-c", code, spec.canonical, tmp_path / name]
+        generic = os.environ | {"NUMBA_CPU_NAME": "generic"}
+        said[name] = subprocess.run(command, env=generic, capture_output=True, text=True, check=True).stderr
+    assert "begins anew: its checkpoint was written with cpu " in said["moved"]
+    assert "generic" in said["moved"]
+    assert "begins anew" not in said["whole"]
+    assert contents(tmp_path / "moved") == contents(tmp_path / "whole")
 
 
 MEMORIES = {

@@ -10,6 +10,7 @@ dropped comes again.
 """
 
 import _signal  # type: ignore[import-not-found]
+import atexit
 import os
 import sys
 from _signal import SIG_IGN, SIGINT, default_int_handler, getsignal, signal
@@ -39,26 +40,39 @@ class Interruptible:
     """``with Interruptible():`` a command does its work, and Ctrl-C is a KeyboardInterrupt; elsewhere it leaves."""
 
     def __enter__(self) -> None:
-        self.leaving = getsignal(SIGINT) is leave
+        self.leaving, self.heard = getsignal(SIGINT) is leave, False
         if self.leaving:
             if TIMER is not None:
-                signal(_signal.SIGALRM, default_int_handler)
+                signal(_signal.SIGALRM, self.interrupt)
                 sys.unraisablehook = repeat
-            signal(SIGINT, default_int_handler)
+            signal(SIGINT, self.interrupt)
 
-    def __exit__(self, *_: object) -> None:
+    def interrupt(self, number: int, frame: FrameType | None) -> None:
+        self.heard = True
+        raise KeyboardInterrupt
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self.leaving:
             signal(SIGINT, leave)
             if TIMER is not None:
                 TIMER(_signal.ITIMER_REAL, 0.0)
                 sys.unraisablehook = sys.__unraisablehook__
                 signal(_signal.SIGALRM, _signal.SIG_DFL)
+            if self.heard and kind is not None and issubclass(kind, ImportError):
+                raise KeyboardInterrupt  # an extension that was being imported turned the one into the other
 
 
-def finish() -> None:
-    """All is done: while Python tidies up, the command can no longer be interrupted."""
+def finish(code: int) -> None:
+    """All is done: while Python tidies up, the command can no longer be interrupted.
+
+    A command that was interrupted does what is registered for its end, and leaves before Python takes modules apart:
+    an extension that was imported by half, as JAX by somebody's simulator, crashes there.
+    """
     if getsignal(SIGINT) is leave:
         signal(SIGINT, SIG_IGN)
+        if code == STOPPED:
+            atexit._run_exitfuncs()
+            os._exit(code)
 
 
 def is_command() -> bool:

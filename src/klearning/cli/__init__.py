@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _complain(str(error))
         code = FAILED
     abandon_output()
-    finish()
+    finish(code)
     sys.exit(code)
 
 

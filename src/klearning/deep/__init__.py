@@ -6,6 +6,7 @@ Importing this imports neither: they are, once one of the names is asked for.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from klearning.arrays.interrupts import uninterrupted
 from klearning.arrays.types import Arrays
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def build_learner(settings: dict[str, Any], arrays: Arrays) -> Any:
     return _module("saving").build_learner(settings, arrays)
 
 
+@uninterrupted  # JAX, imported by half, cannot be imported again, and crashes when Python ends
 def _module(name: str) -> Any:
     for needed in ("jax", "optax"):
         try:

@@ -1,11 +1,13 @@
 """Work that survives: a checkpoint is written now and then, and taken up by whoever does the same work again.
 
 It is an archive of arrays behind its own checksum. It names the work and the versions that wrote it; what is broken, of
-another work or by other versions is dropped, and the work begins anew: it takes longer, and ends in the same bytes.
+another work or by other versions is dropped, and the work begins anew: it takes longer, and ends in the same bytes. Of
+other versions, or another type of CPU, a warning tells.
 """
 
 import json
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -13,8 +15,8 @@ from typing import BinaryIO
 import numpy as np
 
 from klearning.arrays.types import Arrays
-from klearning.experiments.store import MOST_BYTES, StoreError, packed, versions
-from klearning.storage.files import checksum, checksum_of, opened, unpack, write_whole
+from klearning.experiments.store import MOST_BYTES, StoreError, differences, packed, versions
+from klearning.storage.files import checksum, checksum_of, json_from, opened, unpack, write_whole
 
 CHECKSUM_BYTES = 32
 CHECKPOINT_SECONDS = 10.0  # between two of them
@@ -70,8 +72,12 @@ def read_checkpoint(path: Path, name: str) -> Arrays:
             arrays = unpack(file, most=MOST_BYTES)[1]
     except OSError as error:
         raise ValueError(f"no checkpoint: {error}") from None
-    if "work" not in arrays or arrays.pop("work").tobytes() != _work(name).tobytes():
-        raise ValueError("the checkpoint is of another work, or by other versions")
+    work = json_from(arrays.pop("work", np.empty(0)).tobytes())
+    if not isinstance(work, dict) or work.get("name") != name or not isinstance(work.get("versions"), dict):
+        raise ValueError("the checkpoint is of another work")
+    if other := differences(work["versions"], versions()):
+        warnings.warn(f"{name[:12]} begins anew: its checkpoint was written with {other}", RuntimeWarning, stacklevel=2)
+        raise ValueError("the checkpoint is by other versions")
     return arrays
 
 

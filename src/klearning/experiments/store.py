@@ -23,10 +23,11 @@ import os
 import platform
 import re
 import shutil
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -536,12 +537,24 @@ def provenance(data: bytes) -> dict[str, Any]:
     return {"arrays_sha256": checksum(data), "versions": versions()}
 
 
+@cache
 def versions() -> dict[str, str]:
-    """What the last digits of a result may depend on."""
+    """What the last digits of a result may depend on: a compiler fuses other operations on another type of CPU."""
+    from numba.core.registry import cpu_target
+
+    _, cpu, features = cpu_target.target_context.codegen().magic_tuple()
     return {
         "klearning": __version__,
         "numpy": np.__version__,
         "numba": version("numba"),
         "python": platform.python_version(),
         "machine": platform.machine(),
+        "cpu": f"{cpu} ({zlib.crc32(features.encode()):08x})",  # which kernels are compiled for
     }
+
+
+def differences(there: dict[str, Any], here: dict[str, str]) -> str:
+    """What differs between the versions there and here; empty if nothing does."""
+    return ", ".join(
+        f"{name} {there.get(name)!s:.60}, not {here[name]}" for name in here if there.get(name) != here[name]
+    )

@@ -7,25 +7,29 @@ newest checkpoint. So what dies, a worker or a node, costs the time since then, 
 """
 
 import os
+import secrets
 import tempfile
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from klearning.arrays import checks
+from klearning.experiments.checkpoints import read_checkpoint
 from klearning.experiments.jobs import Job, Outcome, do
 from klearning.experiments.parcels import Parcel, pack, unpack
-from klearning.experiments.store import Store, versions
+from klearning.experiments.store import Store, differences, versions
 
 RETRIES = 3
 LOOK_SECONDS = 1.0  # between two looks at the cluster, where nothing happens
 STOP_SECONDS = 90.0  # that work under way has to stop in: a kernel may be compiling
 MEGABYTE = 2**20
+AUTHENTICATION = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"  # of Ray, in the environment
 
 
 class ClusterError(OSError):
@@ -47,7 +51,7 @@ class Worker:
 
     def __init__(self, memory: int | None) -> None:
         self.stopping = threading.Event()
-        self.played = 0
+        self.name, self.played = "", 0  # of the newest job
         self.scratch: tuple[Job, str] | None = None  # the job under way, in a folder of this machine
         self.packing = threading.Lock()  # which must not go meanwhile
         if memory is not None:
@@ -57,26 +61,31 @@ class Worker:
         """The versions here, and whether the store's folder is seen: ``token`` is the path of a file in it, or ""."""
         return versions(), not token or Path(token).is_file()
 
-    def do(self, fields: dict[str, Any], parcel: Parcel | None) -> Answer:
-        """Do a job: in the store that it names, or, where there is a parcel, in a folder of this machine."""
-        job, self.played = Job(**fields), 0
+    def do(self, fields: dict[str, Any], name: str, parcel: Parcel | None) -> Answer:
+        """Do a job: in the store that it names or, if there is a parcel, in a folder of this machine."""
+        job = Job(**fields)
+        with self.packing:
+            self.name, self.played = name, 0
         if parcel is None:
             outcome = do(job, should_stop=self.stopping.is_set, progress=self.count)
             return Answer(outcome.end, outcome.error, self.played, None)
         with tempfile.TemporaryDirectory(prefix="klearning-") as folder:
             here = job._replace(store=folder)
             unpack(parcel, Store(folder))
-            self.scratch = here, parcel.name
+            self.scratch = here, name
             outcome = do(here, should_stop=self.stopping.is_set, progress=self.count)
             with self.packing:
                 self.scratch = None
-            return Answer(outcome.end, outcome.error, self.played, pack(here, parcel.name))
+            return Answer(outcome.end, outcome.error, self.played, pack(here, name))
 
-    def look(self, written: int) -> Answer:
-        """How far it is, and the checkpoint if there is one that is newer than this time."""
+    def look(self, name: str, written: int) -> Answer:
+        """How far the job of this name is, and its checkpoint if that is newer than this time.
+
+        Calls arrive in two threads: a look may overtake its job, and must not count the episodes of the job before.
+        """
         with self.packing:
-            if self.scratch is None:
-                return Answer("", "", self.played, None)
+            if self.name != name or self.scratch is None:
+                return Answer("", "", self.played if self.name == name else 0, None)
             newest = self._time_of(*self.scratch)
             return Answer("", "", self.played, pack(*self.scratch) if newest > written else None, newest)
 
@@ -222,9 +231,12 @@ class Crew:
             self.hands[actor.ready.remote(self.token)] = Hand(actor)
 
     def _give(self, hand: Hand, job: Job, name: str) -> None:
+        if (path := Store(job.store).checkpoint(name)).exists():
+            with suppress(ValueError):
+                read_checkpoint(path, name)  # what it warns of is not heard from a worker
         parcel = None if self.settings.shared_store else pack(job, name)
         hand.item, hand.look, hand.looked, hand.written = (job, name), None, time.monotonic(), 0
-        self.hands[hand.actor.do.remote(job._asdict(), parcel)] = hand
+        self.hands[hand.actor.do.remote(job._asdict(), name, parcel)] = hand
 
     def _look(self) -> None:
         """Ask those who are at work how far they are, and take in what was answered."""
@@ -232,7 +244,7 @@ class Crew:
             if hand.item is None:
                 continue
             if hand.look is None and time.monotonic() - hand.looked > LOOK_SECONDS:
-                hand.look, hand.looked = hand.actor.look.remote(hand.written), time.monotonic()
+                hand.look, hand.looked = hand.actor.look.remote(hand.item[1], hand.written), time.monotonic()
             elif hand.look is not None and self.ray.wait([hand.look], timeout=0)[0]:
                 with suppress(self.ray.exceptions.RayError):  # it died: its job's own answer says so
                     answer = self.ray.get(hand.look)
@@ -259,9 +271,8 @@ class Crew:
         return answer
 
     def _check_node(self, there: dict[str, str], sees_store: bool) -> None:
-        here = versions()
-        if other := [f"{name} {there[name]}, not {here[name]}" for name in here if there.get(name) != here[name]]:
-            raise ClusterError(f"a node has {', '.join(other)}: install the same on all, or bytes may differ")
+        if other := differences(there, versions()):
+            raise ClusterError(f"a node has {other}: have the same on all, or bytes may differ")
         if not sees_store:
             raise ClusterError(
                 "a node does not see the folder of the store: share it at this path, or let results be sent"
@@ -306,15 +317,48 @@ def _cluster(ray: Any, address: str | None, workers: int | None) -> Iterator[Non
         yield
         return
     address = address or os.environ.get("RAY_ADDRESS") or "local"
-    here: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False} if address == "local" else {}
+    local = address == "local"
+    here: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False} if local else {}
+    with _random_token() if local else nullcontext():
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR", **here)
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            raise ClusterError(f"address={address!r} is not a cluster that can be used: {_last_line(error)}") from None
+        try:
+            yield
+        finally:
+            ray.shutdown()
+
+
+@contextmanager
+def _random_token() -> Iterator[None]:
+    """A cluster that is started meanwhile answers only those who know its token: this process and its children.
+
+    Ray listens on all interfaces, and whoever may talk to a cluster may run any command there.
+    """
+    before = {name: os.environ.get(name) for name in AUTHENTICATION}
     try:
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR", **here)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        raise ClusterError(f"address={address!r} leads to no cluster: {_last_line(error)}") from None
-    try:
+        os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
+        if not _read_authentication():
+            raise ClusterError("this version of Ray cannot ask for a token: pip install 'klearning[ray]'")
         yield
     finally:
-        ray.shutdown()
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+        _read_authentication()
+
+
+def _read_authentication() -> bool:
+    """Make Ray read the environment again, which it did when it was imported; whether it asks for a token now."""
+    try:
+        inside: Any = import_module("ray._raylet")
+        inside.Config.initialize("")
+        inside.AuthenticationTokenLoader.instance().reset_cache()
+        return bool(inside.get_authentication_mode() == inside.AuthenticationMode.TOKEN)
+    except (ImportError, AttributeError):
+        return False
 
 
 @contextmanager
