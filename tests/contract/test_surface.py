@@ -4,8 +4,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 import klearning as kl
 from klearning.agents import AGENTS
 from klearning.worlds import WORLDS

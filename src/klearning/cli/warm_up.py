@@ -15,8 +15,8 @@ import click
 from klearning.agents import AGENTS
 from klearning.arrays import checks
 from klearning.cli.compare import read_contestant
-from klearning.cli.completing import CONTESTANT
-from klearning.cli.display import progress, say
+from klearning.cli.completing import CONTESTANT, as_json
+from klearning.cli.display import progress, say, show_json
 from klearning.cli.teaching import Command
 
 EXAMPLES = ("klearning warm-up KLearning KLearning,optimism=calibrated PSRL", "klearning warm-up")
@@ -26,7 +26,8 @@ GAMES, PLANS = "games", "plans"  # what is compiled besides agents if none is na
 @click.command("warm-up", cls=Command, short_help="Compile ahead of the first call.", examples=EXAMPLES)
 @click.argument("agents", nargs=-1, type=CONTESTANT, metavar="[AGENT]...")
 @click.option("-j", "--jobs", type=int, help="processes that compile; default: one per core")
-def warm_up(agents: Sequence[str], jobs: int | None) -> None:
+@as_json
+def warm_up(agents: Sequence[str], jobs: int | None, as_json: bool) -> None:
     """Compile what AGENTs need to run in a world and to learn in a simulator, and keep it on this machine.
 
     An AGENT is a name, its options after commas (KLearning,optimism=calibrated), or your own: file.py:Name. Without
@@ -49,11 +50,12 @@ def warm_up(agents: Sequence[str], jobs: int | None) -> None:
     with progress("compiled", len(words)) as advance:
         for _ in compiled(words, min(jobs, len(words))):
             advance(1)
-    after = cache.size()
-    say(
-        f"compiled {after.files - before.files} kernels in {time.monotonic() - began:.1f} seconds: "
-        f"{place} has {after.files}, {after.bytes / 1e6:.0f} MB"
-    )
+    after, seconds = cache.size(), time.monotonic() - began
+    new = after.files - before.files
+    if as_json:
+        show_json({"kernels": new, "seconds": seconds, "folder": str(place), **after._asdict()})
+    else:
+        say(f"compiled {new} kernels in {seconds:.1f} s; {place} has {after.files}, {after.bytes / 1e6:.0f} MB")
 
 
 def every_setting() -> list[str]:
