@@ -104,7 +104,7 @@ def test_interrupted(tmp_path):
     assert klearning("run", "-w", "depth=3", "-n", "5", "-s", "1", "--no-figure").returncode == 0
     command = [*COMMAND, "run", "-w", "depth=50", "-n", "10000000"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
-    wait_for_work(process, 6.0)
+    wait_for_work(process, 3.0)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130

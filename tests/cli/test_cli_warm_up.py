@@ -22,6 +22,7 @@ def warm_up(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*COMMAND, "warm-up", *words], capture_output=True, text=True, env=environment, timeout=300)
 
 
+@pytest.mark.slow
 def test_what_was_warmed_up_is_not_compiled_again(tmp_path):
     done = warm_up(tmp_path, "Random", "-j", "1")
     assert done.stdout.startswith("compiled "), done.stderr

@@ -80,6 +80,7 @@ def test_contract(agent, world):
     assert_same_bytes(same.policy, memory.policy)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("agent", SETTINGS, ids=str)
 def test_same_bytes_whatever_the_threads_and_the_company(agent):
     world, prior = WORLDS["coin flips"]
@@ -94,6 +95,7 @@ def test_same_bytes_whatever_the_threads_and_the_company(agent):
     assert not np.array_equal(together.returns[0], together.returns[1])
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("agent", SETTINGS, ids=str)
 def test_beginning_and_learning_leave_the_belief_alone(agent):
     """Also one that has seen things, and two memories of one belief share nothing that is written to."""
@@ -492,6 +494,7 @@ def test_baselines(world):
 # -- memory -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("agent", SETTINGS, ids=str)
 def test_memory_is_in_proportion_to_states_and_actions(agent):
     """DeepSea of depth 100: S·A = 10 100, and a table of all (S_l, A, S_{l+1}) would be 680 000 numbers."""
