@@ -289,6 +289,7 @@ def test_broken_runs_are_named_and_left_out(tmp_path):
     assert folders[0].name[:12] in page
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     "change",
     [

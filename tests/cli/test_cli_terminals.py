@@ -25,6 +25,7 @@ def test_a_module_too():
     assert klearning("--version").stdout == done.stdout
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("args", [("agents",), SMALL, ("--help",)], ids=lambda args: args[0])
 def test_a_reader_that_goes_away(args):
     read, write = os.pipe()
@@ -37,6 +38,7 @@ def test_a_reader_that_goes_away(args):
     assert done.stderr == ""
 
 
+@pytest.mark.thin(2)
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("args", [("agents",), ("--help",)], ids=lambda args: args[0])
 def test_a_full_disk_is_one_line(args):
@@ -47,7 +49,7 @@ def test_a_full_disk_is_one_line(args):
     assert "No space left" in done.stderr
 
 
-@pytest.mark.parametrize("environment", [ASCII, LATIN], ids=["ascii", "latin-1"])
+@pytest.mark.parametrize("environment", [pytest.param(ASCII, marks=pytest.mark.slow), LATIN], ids=["ascii", "latin-1"])
 def test_signs_that_the_encoding_has_not(environment, tmp_path):
     more = [("worlds",), SMALL, ("reproduce", "figure3", "--protocol", "text")] if environment is ASCII else []
     for args in (("agents",), ("run", "-w", "dépth=3"), *more):

@@ -239,6 +239,7 @@ def random_table(rng, repeats):
     return pd.DataFrame(rows, columns=["size", "episode", "total_bad_episodes"])
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("repeats", [False, True])
 @pytest.mark.parametrize("stochastic", [False, True])
 def test_deep_sea_scores_are_theirs(old_pandas, repeats, stochastic):

@@ -184,6 +184,7 @@ TABLE = {
 }
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("depth", TABLE)
 def test_protocol_text_learns_as_fast_as_it_should(depth):
     first_hit, solved, se_first, se_solved = TABLE[depth]

@@ -165,6 +165,7 @@ def test_draws_agree_with_a_fine_quadrature():
         assert (np.abs(value - want) <= 5 * error + 1e-6).all()
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("bonus", ["paper", "sharp"])
 def test_the_laws_on_draws(bonus):
     """Up to 5 standard errors, one-sided, on 14 numbers a law, were every bound tight: 1.6e-5 by chance a bonus."""

@@ -41,6 +41,7 @@ def scalars():
     return fill
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("a", "b"), [(0.1, 1.0), (0.3, 1.0), (1.0, 40.0), (2.5, 0.7), (50.0, 1000.0), (1e4, 3.0)])
 def test_normals_gammas_and_betas(scalars, a, b):
     out = np.zeros((4, DRAWS))

@@ -105,6 +105,7 @@ LAWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [name if name == "RLSVI" else pytest.param(name, marks=SLOW) for name in LAWS])
 def test_a_plan_has_the_law_of_the_cpu(case, monkeypatch):
     """V of the first layer after ten episodes, and the policy's value: Kolmogorov–Smirnov, 4e-4 by chance."""

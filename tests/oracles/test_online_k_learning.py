@@ -91,6 +91,7 @@ def played_evenly(agent, world, episodes, prior=None, seed=0):
     return agent.plan(memory, None, episodes, np.zeros(1))
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("order", ["forward", "backward"])
 @pytest.mark.parametrize("tau", [0.5, 0.01])
 def test_very_many_visits(tau, order):

@@ -38,6 +38,7 @@ def least_certainty_equivalent(Q, tau, errors=5.0):
     return top + tau * np.log(np.maximum(low, 1e-300))
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("transitions", ["even", "support"])
 @pytest.mark.parametrize("reward", ["gaussian", "beta"])
 @pytest.mark.parametrize("seed", range(3))

@@ -43,6 +43,7 @@ def stay_or_fall(mass, seen):
     return belief, counts, r
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(("mass", "seen"), [(0.3, 0.0), (0.3, 3.0), (1.0, 1.0), (2.0, 10.0)])
 def test_the_estimate_covers(mass, seen):
     """Student's intervals of 200 draws, 400 times, hold E V* in 95% of them. False alarms: below 1e-3 (3.2 sd)."""

@@ -27,6 +27,7 @@ def test_where_every_other_bonus_states_two(seen, most):
     assert plan.gap <= 1e-3 * plan.bound
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("transitions", TRANSITIONS)
 @pytest.mark.parametrize("reward", REWARDS)
 def test_stationary_beliefs(reward, transitions):

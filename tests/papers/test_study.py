@@ -30,6 +30,7 @@ def results(store):
     return SMALL.read(store)
 
 
+@pytest.mark.slow
 def test_the_bound_is_never_crossed(results):
     """Theorem 1 on 20 worlds of each size. The largest share is some 13% of the bound: a false alarm would need a mean
     of 20 or more regrets at eight times its true value, which regrets, at most L an episode, cannot have."""

@@ -31,6 +31,7 @@ def small(monkeypatch):
         monkeypatch.setattr(module, "CASES", few)
 
 
+@pytest.mark.slow
 def test_everything_is_drawn_and_printed_from_the_store(small, tmp_path):
     store = Store(tmp_path / "store")
     assert run_batches(EXTENT.batches(), store) > 0

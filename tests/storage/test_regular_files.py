@@ -292,6 +292,7 @@ def test_stdout_is_no_place_for_a_learner(option, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("name", ["-", "/dev/stdout"])
 def test_a_report_and_a_log_may_go_to_stdout(name, store, tmp_path):
     """A pipe: of its end nothing is known."""

@@ -73,7 +73,7 @@ class Loop:
         return other
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("agent", STEPWISE, ids=str)
 def test_a_loaded_learner_goes_on_as_if_nothing_had_been(agent, kind, tmp_path):

@@ -486,6 +486,7 @@ def elsewhere():
         yield EXECUTORS["elsewhere"](1)
 
 
+@pytest.mark.slow
 def test_another_process_can_take_the_work(elsewhere, tmp_path):
     """The same bytes as by threads: of runs, and of a batch in parts."""
     specs, batch = [sea(0), make_spec(COINS, kl.PSRL(), BETA, episodes=30)], Batch(sea(episodes=20), 6, (5, 20))
