@@ -60,6 +60,7 @@ examples: $(RUN)
 
 # XLA optimises for longer than the quick tests of networks run; the slow ones run what users run
 test: $(DEV)
+	$(BIN)/klearning warm-up
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not networks"
 	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/python -m pytest -n 2 -m "networks and not slow"
 

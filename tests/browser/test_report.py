@@ -394,6 +394,7 @@ def commands(groups):
     return {command_of([run.spec for run in group]) for group in groups}
 
 
+@pytest.mark.slow
 def test_the_command_behind_a_figure_is_said_only_where_it_is_true(filled, tmp_path):
     runs = summarise(filled).runs
     said = commands(together(run for run in runs if run.regret.size))

@@ -125,6 +125,7 @@ def test_colours_only_where_they_are_wanted():
         assert "\x1b" not in on_terminal(["worlds"], **variables)[0]
 
 
+@pytest.mark.slow
 def test_a_dumb_terminal_is_not_drawn_over():
     written, code = on_terminal(["learn", "FrozenLake-v1", "-n", "20"], TERM="dumb")
     assert code == 0

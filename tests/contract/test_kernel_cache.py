@@ -75,6 +75,7 @@ def test_an_edit_changes_results_and_compiles_nothing_else_again(house):
     assert names(after - before) == {"loops.largest"}
 
 
+@pytest.mark.slow
 def test_an_edit_of_what_a_kernel_imports_reaches_it(tmp_path):
     """In files of somebody's own, two imports away."""
     (tmp_path / "inner.py").write_text("FACTOR = 2.0\n")

@@ -55,12 +55,8 @@ def compiled(tmp_path_factory):
     return folder
 
 
-AT_ONCE = ("one bit flipped",)
-
-
-@pytest.mark.parametrize(
-    "harm", [pytest.param(HARM[name], id=name, marks=() if name in AT_ONCE else pytest.mark.slow) for name in HARM]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("harm", HARM.values(), ids=HARM)
 def test_a_damaged_cache_is_compiled_again(harm, compiled, tmp_path):
     shutil.copytree(compiled, tmp_path, dirs_exist_ok=True)
     for file in cache_files(tmp_path):

@@ -108,6 +108,7 @@ def learnt(agent):
     return m, jax.jit(learn)(m, batch())
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("kind", [DeepKLearning, DQN, BootstrappedDQN, EnsembleKLearning])
 @pytest.mark.parametrize("whole", [False, True])
 def test_acting_in_numpy_is_acting_in_jax(kind, whole):
@@ -192,6 +193,7 @@ def test_the_ensembles_temperature_rests_where_entropy_and_bonus_balance():
         assert abs(change) <= 0.2
 
 
+@pytest.mark.slow
 def test_a_fused_run_solves_a_small_sea_and_repeats_itself():
     """At N = 6, with room: seeds 0 to 3 succeed in every episode from the 59th on. Chance succeeds once in 64."""
     agent = replace(DeepKLearning(), hidden=(20,), batch=32, capacity=400, learning_rate=2e-3)

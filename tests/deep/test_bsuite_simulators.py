@@ -84,6 +84,7 @@ def test_settings_are_bsuites():
         assert sweep.EXPERIMENTS[name].episodes == ANALYSES[name].NUM_EPISODES
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("name", ["catch", "deep_sea"])
 def test_a_deep_agent_runs_a_setting(name):
     agent = DQN(hidden=(4,), batch=8, capacity=200)

@@ -128,6 +128,7 @@ def test_what_fails_in_an_episode_loses_that_episode_alone(whole, failure, tmp_p
         assert_same(whole, kl.learn(learner, corridor(), episodes=16 - learner.episode))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "agent", [DQN(**TINY), EnsembleKLearning(**TINY, members=3)], ids=lambda agent: type(agent).__name__
 )
@@ -167,6 +168,7 @@ CRAFTED = {
 }
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("case", CRAFTED)
 def test_a_crafted_file_is_refused(case, whole, tmp_path):
     change, words = CRAFTED[case]
@@ -372,6 +374,7 @@ def polynomial(observation):
     return [x, x**2, x**3]
 
 
+@pytest.mark.slow
 def test_features_of_ones_own(tmp_path):
     agent = DeepKLearning(**TINY, tilings=2, places=2**6, features=polynomial)
     assert agent.features == "polynomial"
@@ -397,6 +400,7 @@ def test_callbacks_and_evaluation_by_play(tmp_path):
     assert learner.episode == 4
 
 
+@pytest.mark.slow
 def test_exact_evaluation_where_the_model_is_told():
     lake = gymnasium.make("FrozenLake-v1", is_slippery=False)
     reports = []

@@ -110,6 +110,7 @@ def test_tables_have_no_plane():
         PlaneFilm("film.html").prepare(learner)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", [DeepKLearning(**SMALL), DQN(**SMALL)], ids=lambda a: type(a).__name__)
 def test_a_frame_is_what_the_learner_thinks(agent, tmp_path):
     film = PlaneFilm(tmp_path / "film.html", cells=8)

@@ -130,6 +130,7 @@ def test_stochastic_deep_sea_slips_straight_down_and_is_noisy_in_two_cells():
     assert not good[:, :-1].any()
 
 
+@pytest.mark.slow
 def test_catch_is_bsuites_step_for_step():
     env, rng, caught = Catch(), np.random.default_rng(0), 0
     real = their_catch.Catch(seed=0)

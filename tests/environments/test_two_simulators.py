@@ -110,6 +110,7 @@ def named(table):
     return {line.split(" | ")[0].removeprefix("| ").split(", ε")[0] for line in table.splitlines()[2:]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param("warehouse", marks=pytest.mark.slow), "workshop"])
 def test_every_method_of_ours_deploys(name, monkeypatch, capsys, tmp_path):
     """A row each, what is missing is said, and the tables are beside the results."""

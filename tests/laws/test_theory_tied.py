@@ -78,6 +78,7 @@ def test_a_quadrature_shares_its_table(horizon):
             np.testing.assert_allclose(np.tensordot(posterior.weights, block, 1), mean, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_quadrature_agrees_with_draws():
     """E Q* of 4,000 draws, 4.5 standard errors for 12 numbers: 1e-4 by chance; the rule's own error is far smaller."""
     belief = tied()

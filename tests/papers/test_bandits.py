@@ -29,6 +29,7 @@ def results(store):
     return SMALL.read(store)
 
 
+@pytest.mark.slow
 def test_claims_hold_at_a_small_size(results):
     """Mean regret is a third of the bound, and the seeds are fixed: nothing here is left to chance."""
     holds = [claim.holds for claim in bandits.claims(results)]

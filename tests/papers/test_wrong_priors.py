@@ -131,6 +131,7 @@ def test_a_median_that_is_not_there_is_a_dash(small, tmp_path):
     assert knowledge._cell(found) == "4 / –"
 
 
+@pytest.mark.slow
 def test_the_command_runs_prints_and_goes_on(small, tmp_path):
     """By name, with seeds of its own; the second call runs nothing and says the same."""
     words = ["reproduce", "knowledge", "--seeds", "1", "--store", str(tmp_path / "store"), "--out", str(tmp_path)]

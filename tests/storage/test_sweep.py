@@ -497,6 +497,7 @@ def test_another_process_can_take_the_work(elsewhere, tmp_path):
     assert contents(store.path) == contents(here.path)
 
 
+@pytest.mark.slow
 def test_another_process_says_what_went_wrong(elsewhere, fragile, tmp_path):
     """An agent that it does not know, and a time limit."""
     [outcome] = sweep([sea(1, fragile)], Store(tmp_path), executor=elsewhere).failed
