@@ -38,11 +38,12 @@ def copies(
     from gymnasium.vector import AsyncVectorEnv, AutoresetMode
 
     cuts = {"edges": env.edges} if quantiles else {"bins": bin_counts(bins)} if bins else None
-    envs = AsyncVectorEnv(
-        [partial(a_copy, name, options, cuts, os.getpid())] * count,
-        context="spawn",  # a fork would take threads of this process along
-        autoreset_mode=AutoresetMode.DISABLED,  # so that --horizon may end an episode, and episode t has its own seed
-    )
+    with children_ignoring_ctrl_c():
+        envs = AsyncVectorEnv(
+            [partial(a_copy, name, options, cuts, os.getpid())] * count,
+            context="spawn",  # a fork would take threads of this process along
+            autoreset_mode=AutoresetMode.DISABLED,  # so that --horizon may end an episode, and t has its own seed
+        )
     try:
         yield envs
     except BaseException as error:
@@ -55,6 +56,19 @@ def copies(
             raise ChildProcessError(f"environment={name!r}: the process of one of {count} is gone: {advice}") from None
         raise
     envs.close()
+
+
+@contextmanager
+def children_ignoring_ctrl_c() -> Iterator[None]:
+    """Processes that are started meanwhile never hear Ctrl-C; this one hears it when all of them are there."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def a_copy(name: str, options: Sequence[str], cuts: Mapping[str, Any] | None, caller: int) -> Any:
