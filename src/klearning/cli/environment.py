@@ -8,9 +8,12 @@ from functools import partial
 from typing import Any
 
 from klearning.arrays import checks
+from klearning.arrays.interrupts import uninterrupted
 from klearning.cli.completing import environment_names
 from klearning.cli.doors import bring_in, find
 from klearning.cli.options import parse
+
+MASKS = hasattr(signal, "pthread_sigmask")  # not in Windows
 
 
 def binned(env: Any, bins: Sequence[str], quantiles: bool, horizon: int | None) -> Any:
@@ -61,14 +64,13 @@ def copies(
 @contextmanager
 def children_ignoring_ctrl_c() -> Iterator[None]:
     """Processes that are started meanwhile never hear Ctrl-C; this one hears it when all of them are there."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    with uninterrupted:  # a mask is this thread's own, and children's: another thread may take the signal
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if MASKS else set()
+        try:
+            yield
+        finally:
+            if MASKS:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def a_copy(name: str, options: Sequence[str], cuts: Mapping[str, Any] | None, caller: int) -> Any:
