@@ -40,6 +40,7 @@ def copies(
         return
     from gymnasium.vector import AsyncVectorEnv, AutoresetMode
 
+    _check_shared_memory(count)
     cuts = {"edges": env.edges} if quantiles else {"bins": bin_counts(bins)} if bins else None
     with children_ignoring_ctrl_c():
         envs = AsyncVectorEnv(
@@ -59,6 +60,16 @@ def copies(
             raise ChildProcessError(f"environment={name!r}: the process of one of {count} is gone: {advice}") from None
         raise
     envs.close()
+
+
+def _check_shared_memory(count: int) -> None:
+    import multiprocessing
+
+    try:
+        multiprocessing.get_context("spawn").Lock()
+    except (OSError, ImportError) as error:
+        advice = "let /dev/shm be written, or leave --envs out"
+        raise OSError(f"--envs {count}: processes cannot share memory here ({error}): {advice}") from None
 
 
 @contextmanager
