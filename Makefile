@@ -58,9 +58,10 @@ study: $(RUN)
 examples: $(RUN)
 	@for file in examples/[0-9]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
+# XLA optimises for longer than the quick tests of networks run; the slow ones run what users run
 test: $(DEV)
-	$(BIN)/python -m pytest -n 2 -m "not slow and not networks"
-	$(BIN)/python -m pytest -n 2 -m "networks and not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not networks"
+	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/python -m pytest -n 2 -m "networks and not slow"
 
 slow: $(DEV)
 	$(BIN)/python -m pytest -n 2 -m "slow and not networks" --ignore tests/storage/test_ray.py

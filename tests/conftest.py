@@ -38,11 +38,33 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    thinning = Thinning()
     for item in items:
         if any(part in item.nodeid for part in NETWORKS):
             item.add_marker(pytest.mark.networks)
             if not any(part in item.nodeid for part in NETWORKS_FILES):
                 raise pytest.UsageError(f"{item.nodeid} is of networks: name its file in NETWORKS_FILES")
+        if thinning.leaves_out(item):
+            item.add_marker(pytest.mark.slow)
+
+
+class Thinning:
+    """Of the cases of a test that is marked ``thin(n)``, one in n is quick, along diagonals; the others are slow.
+
+    So every agent is tried in some worlds, and every world with some agents, and all pairs by `make slow`.
+    """
+
+    def __init__(self) -> None:
+        self.seen: dict[tuple[str, str], dict[int, int]] = {}  # by test and argument, its values in their order
+
+    def leaves_out(self, item: pytest.Item) -> bool:
+        marker, case = item.get_closest_marker("thin"), getattr(item, "callspec", None)
+        if marker is None or case is None:
+            return False
+        test = item.nodeid.partition("[")[0]
+        places = [self.seen.setdefault((test, name), {}) for name in case.params]
+        at = [seen.setdefault(id(x), len(seen)) for seen, x in zip(places, case.params.values(), strict=True)]
+        return sum(at) % marker.args[0] != 0
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -104,7 +104,7 @@ def test_interrupted(tmp_path):
     assert klearning("run", "-w", "depth=3", "-n", "5", "-s", "1", "--no-figure").returncode == 0
     command = [*COMMAND, "run", "-w", "depth=50", "-n", "10000000"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
-    wait_for_work(process, 6.0)
+    wait_for_work(process, 3.0)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -112,11 +112,8 @@ def test_interrupted(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_kernels_that_are_not_compiled_are_one_line():
-    """NUMBA_DISABLE_JIT=1 makes Numba run them as Python, which some cannot be."""
+def test_kernels_are_compiled_although_numba_is_told_to_compile_nothing():
+    """NUMBA_DISABLE_JIT=1 makes Numba run its own kernels as Python, which ours cannot be."""
     words = [*COMMAND, "run", "deep_sea", "KLearning", "-n", "3", "--no-figure"]
     done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
-    assert done.returncode == 2
-    assert done.stderr.splitlines() == [
-        "klearning: NUMBA_DISABLE_JIT=1 is set, and kernels of klearning run only if they are compiled: unset it"
-    ]
+    assert (done.returncode, "mean" in done.stdout) == (0, True), done.stderr

@@ -59,6 +59,7 @@ PLACES = [(agent, name) for agent in SETTINGS for name in WORLDS]
 PLACES += [(agent, name) for agent in BANDITS for name, (world, _) in WORLDS.items() if world.horizon == 1]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("agent", "world"), PLACES, ids=str)
 def test_contract(agent, world):
     """Policies are distributions, regret is not negative, all is finite, chunks do not matter."""
@@ -79,6 +80,7 @@ def test_contract(agent, world):
     assert_same_bytes(same.policy, memory.policy)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("agent", SETTINGS, ids=str)
 def test_same_bytes_whatever_the_threads_and_the_company(agent):
     world, prior = WORLDS["coin flips"]
@@ -93,6 +95,7 @@ def test_same_bytes_whatever_the_threads_and_the_company(agent):
     assert not np.array_equal(together.returns[0], together.returns[1])
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("agent", SETTINGS, ids=str)
 def test_beginning_and_learning_leave_the_belief_alone(agent):
     """Also one that has seen things, and two memories of one belief share nothing that is written to."""
@@ -135,6 +138,7 @@ def test_values_are_handed_out_not_shared(agent):
 # -- the same contract, as it is offered to readers -------------------------------------------------------------------
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("agent", [*SETTINGS, *BANDITS], ids=str)
 def test_check_agent_passes_them(agent):
     kl.check_agent(agent, episodes=10)
@@ -434,6 +438,7 @@ def late(agent, world, episodes, seeds=4):
     return runs.optimal_value, runs.values[:, -episodes // 10 :].mean(axis=1)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     ("agent", "world"),
     [
@@ -489,6 +494,7 @@ def test_baselines(world):
 # -- memory -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("agent", SETTINGS, ids=str)
 def test_memory_is_in_proportion_to_states_and_actions(agent):
     """DeepSea of depth 100: S·A = 10 100, and a table of all (S_l, A, S_{l+1}) would be 680 000 numbers."""

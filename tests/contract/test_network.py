@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 GUARD = """
 import sys
 def refuse(event, arguments):
@@ -32,6 +34,7 @@ def test_the_guard_sees_a_connection():
     assert "RuntimeError: socket." in done.stderr
 
 
+@pytest.mark.slow
 def test_no_connection_is_opened(tmp_path):
     """By importing the package, and by what its commands do."""
     done = subprocess.run(

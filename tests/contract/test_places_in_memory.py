@@ -68,6 +68,7 @@ def test_a_game(shape):
         assert len(answers) == 1
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("agent", SETTINGS, ids=str)
 def test_an_agent(agent, world):

@@ -4,8 +4,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 import klearning as kl
 from klearning.agents import AGENTS
 from klearning.worlds import WORLDS
@@ -14,7 +12,7 @@ PACKAGE = Path(kl.__file__).parent
 
 # a room may import the rooms of tiers above its own, and itself; rooms of one tier do not know each other
 TIERS = (
-    ("version", "moved", "registry"),
+    ("version", "registry"),
     ("arrays",),
     ("models", "statistics"),
     ("beliefs",),
@@ -69,11 +67,14 @@ def test_nothing_lies_at_the_top():
     assert folders == set(TIER) - {"__init__", "__main__", "version"}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_imports_go_one_way(path):
-    here = room_of(path)
-    for room in imported_rooms(path) - {here}:
-        assert TIER[room] < TIER[here], f"{path.name} imports {room}, which is not in a tier above it"
+def test_imports_go_one_way():
+    wrong = [
+        f"{path.relative_to(PACKAGE)} imports {room}, which is not in a tier above it"
+        for path in FILES
+        for room in imported_rooms(path) - {room_of(path)}
+        if TIER[room] >= TIER[room_of(path)]
+    ]
+    assert not wrong
 
 
 def test_worlds_and_agents_are_apart():
@@ -125,7 +126,7 @@ def test_report_and_command_line_name_no_paper():
 
 
 def test_every_public_name_is_there():
-    for name in kl.__all__:
+    for name in set(kl.__all__) - {"DeepKLearning"}:  # which needs JAX: tests/deep
         assert name == "__version__" or getattr(kl, name).__doc__, f"{name} has no docstring"
 
 

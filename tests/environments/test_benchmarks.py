@@ -188,6 +188,7 @@ def test_giving_up_says_so():
     assert outcome.value < outcome.optimum
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", toy_text.AGENTS)
 def test_every_agent_of_the_table_runs(name):
     toy_text.episodes_needed(toy_text.PROBLEMS["CliffWalking"], toy_text.AGENTS[name](), 0, most=2)

@@ -40,6 +40,7 @@ def actions_of(rng, size, mapping, episode):
     return actions.tolist()
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("mapped", [True, False])
 def test_deep_sea_is_theirs_step_for_step(size, mapped):

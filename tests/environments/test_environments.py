@@ -1,6 +1,5 @@
 """Our worlds as Gymnasium and dm_env environments: the interfaces' own checks, and the law of the MDP behind them."""
 
-import importlib
 import subprocess
 import sys
 import unittest
@@ -291,21 +290,10 @@ def test_dm_regret_is_that_of_the_means():
     assert not hasattr(DmWorld(kl.bandit([0.2, 0.9])), "bsuite_info")  # worlds do not know that they are watched
 
 
-def test_the_old_path_of_dm_worlds_keeps_the_books():
-    sys.modules.pop("klearning.dm", None)
-    with pytest.warns(DeprecationWarning, match="has moved"):
-        old = importlib.import_module("klearning.dm")
-    dm = old.DmWorld(kl.bandit([0.2, 0.9]), seed=0, one_hot=True, episodes=7)
-    assert dm.bsuite_num_episodes == 7
-    for _ in range(3):
-        dm.step(0)
-    assert dm.bsuite_info() == {"total_regret": pytest.approx(0.7)}
-
-
 def test_without_dm_env_the_rest_works_and_the_error_says_what_to_install():
     code = (
         "import sys; sys.modules['dm_env'] = None; import klearning, klearning.benchmarks.bsuite.environments\n"
-        "try: import klearning.dm\nexcept ImportError as e: print(e)"
+        "try: import klearning.environments.dm_env\nexcept ImportError as e: print(e)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install dm_env" in done.stdout, done.stderr

@@ -83,6 +83,7 @@ def feed(learner, episode, layers):
     return bool(terminated)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("agent", STEPWISE, ids=str)
 def test_the_learner_is_the_agent_of_run(agent, prior):
@@ -111,6 +112,7 @@ def posteriors(memory):
     return [memory.posterior] if hasattr(memory, "posterior") else []
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("agent", STEPWISE, ids=str)
 def test_the_last_transition_is_learnt_where_layers_share_a_table(agent, prior):
@@ -356,6 +358,7 @@ def walk(learner, env, episodes, seed=0, during=lambda learner, observation: Non
     return actions
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("agent", STEPWISE, ids=str)
 def test_predicting_changes_nothing(agent):
     def look(learner, observation):
@@ -387,6 +390,7 @@ def test_soft_predictions_follow_the_policy():
     assert abs(drawn - chance) < 5 * np.sqrt(chance * (1 - chance) / 2_000)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("agent", STEPWISE, ids=str)
 def test_soft_predictions_before_learning_try_everything(agent):
     learner = numbered(agent)
@@ -451,6 +455,7 @@ def learnt(agent, prior, room=2, episodes=25):
     return learner, widths
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("prior", ["layered", "stationary"])
 @pytest.mark.parametrize("agent", STEPWISE, ids=str)
 def test_growing_loses_nothing(agent, prior):
@@ -481,6 +486,7 @@ def episodes_of(rng, count, L, S, A):
         yield kl.Episode(states, rng.integers(A, size=k), rng.uniform(0, 1, k))
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("prior", ["layered", "stationary"])
 @pytest.mark.parametrize("agent", STEPWISE, ids=str)
 def test_widened_tables_are_the_old_ones_beside_fresh_ones(agent, prior):
@@ -524,6 +530,7 @@ def _assert_beside(old, fresh, wide, before, after, offsets=False):
     np.testing.assert_array_equal(w[..., before:], f[..., before:])
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("agent", STEPWISE, ids=str)
 def test_new_states_are_tried_in_every_way(agent):
     """Right after growing, before the next plan, a state that was never met has a policy, and it is even."""
@@ -543,6 +550,7 @@ def ring_walk(learner, states, episodes, first=0):
         learner.end_episode()
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("agent", STEPWISE, ids=str)
 def test_tables_hold_what_was_met_and_no_more(agent):
     """Slots for S·A rows and the transitions seen, though new states were met in nearly every episode."""
@@ -666,6 +674,7 @@ def test_frozen_lake_is_learnt_whether_or_not_its_states_are_known(discover):
     assert reward == 1.0
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("agent", STEPWISE, ids=str)
 def test_states_met_in_this_episode_have_the_policy_of_such(agent):
     """All that were never met share one column, so that `by_point` is what is followed."""
@@ -754,6 +763,7 @@ def wander(learner, episodes, first=0, masks=False):
     return taken
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("masks", [False, True])
 @pytest.mark.parametrize("settings", [{}, {"prior": kl.Prior()}, {"forget": 0.9}, {"replan_every": 3}], ids=str)
 @pytest.mark.parametrize("agent", EPISODIC, ids=str)

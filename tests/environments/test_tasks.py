@@ -55,6 +55,7 @@ class Stairs(gymnasium.Env):
         return self.stair, 1.0 if top else -0.01, top, False, {"action_mask": self.mask()}
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
 @pytest.mark.parametrize("discover", [True, False])
 def test_no_agent_takes_what_is_not_allowed(agent, discover, tmp_path):

@@ -37,6 +37,7 @@ def same(a, b):
         np.testing.assert_array_equal(x, y, strict=True)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("name", "world"), PLACES)
 def test_cut_and_taken_apart_it_is_the_same(name, world):
     """In odd chunks, and after each of them its state, as bytes, goes into a fresh trial."""

@@ -52,6 +52,7 @@ def copied(p):
 # -- UCBVI ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("episodes", [None, 500])
 @pytest.mark.parametrize("scale", [0.0, 0.004, 0.03])
 @pytest.mark.parametrize("bonus", ["hoeffding", "bernstein"])
@@ -78,6 +79,7 @@ def test_ucbvi_keeps_the_smaller_of_two_plans():
     assert least < np.mean(rewards)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("seed", range(20))
 def test_bernstein_bonus_where_next_states_are_well_known(seed):
     """Visits so many that either side of the inner minimum is the smaller for some next state."""
@@ -265,6 +267,7 @@ def values_with_ties(rng, width):
     return np.concatenate([[0.0], rng.integers(0, 4, width) if rng.random() < 0.5 else rng.uniform(-1, 2, width)])
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("seed", range(60))
 def test_best_in_ball_is_the_linear_program(seed):
     rng = np.random.default_rng(seed)
@@ -336,6 +339,7 @@ def test_planning_edits_nothing_that_is_known(agent):
 # -- UCFH -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("seed", range(60))
 def test_best_in_box_is_the_linear_program(seed):
     rng = np.random.default_rng(seed)
@@ -356,6 +360,7 @@ def test_best_in_box_is_the_linear_program(seed):
         np.testing.assert_array_equal(x, y)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("scale", "least"), [(0.05, 1), (0.3, 1), (0.05, 3), (1.0, 2)])
 def test_ucfh(scale, least):
     """Every plan, and the rule by which (s,a) move into the model, one an episode."""

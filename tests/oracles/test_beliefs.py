@@ -120,6 +120,7 @@ def test_update_leaves_the_belief_as_it_was():
     assert_close([*belief.reward_means, *belief.reward_variances, *belief.transition_means], before, 0.0)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("reward", REWARDS)
 @pytest.mark.parametrize("transitions", ["even", "support"])
 def test_samples_have_the_posterior_moments(reward, transitions):

@@ -13,6 +13,7 @@ from klearning.arrays.rows import places
 from klearning.gpu.layout import slots
 
 
+@pytest.mark.slow
 def test_kernels_in_the_simulator():
     """NUMBA_ENABLE_CUDASIM has to be set before Numba is imported."""
     command = [sys.executable, "-m", "pytest", "tests/gpu", "-q", "-p", "no:cacheprovider", "-m", "not networks"]

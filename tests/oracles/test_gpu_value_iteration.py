@@ -80,6 +80,7 @@ def device(agent, monkeypatch, mdp=WORLD, prior=PRIOR):
     return Device(shape, world, form.begin(SimpleNamespace(seeds=[0])), form.noisy, form.action_value(shape))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", [kl.RLSVI(scale=0.0), kl.BEB(scale=0.05), kl.UCBVI(scale=0.001)], ids=repr)
 def test_the_same_episodes_make_the_same_plans(agent, monkeypatch):
     gpu, memory = device(agent, monkeypatch), agent.begin(kl.Belief.before(PRIOR, WORLD))
@@ -144,6 +145,7 @@ def simulated():
     return {name: np.array(x) for name, x in json.loads(done.stdout).items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "agent", [kl.RLSVI(), *(pytest.param(a, marks=SLOW) for a in (kl.PSRL(), kl.BEB(), kl.UCBVI()))], ids=repr
 )

@@ -161,14 +161,6 @@ def test_sweeps_are_the_same_to_the_bit_however_rows_lie(depth):
     assert len(answers) == 1
 
 
-def test_a_kernel_that_borrows_returns_no_arrays():
-    def same(x: Floats) -> Floats:
-        return x
-
-    with pytest.raises(TypeError, match="borrows arrays, and returns some"):
-        kernel(borrows=True)(same)
-
-
 def test_no_reference_is_lost_or_kept():
     """A buffer or a stream that is held once more after every episode is never freed; once less, it is freed in use."""
     trial = Trial(kl.KLearning().algorithm, kl.deep_sea(4), Prior(), 0, 30)

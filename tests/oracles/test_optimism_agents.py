@@ -49,12 +49,14 @@ def drawn(shape, worlds=WORLDS):
     return [kl.random_mdp(SHAPES[shape], actions=2, prior=COINS, seed=seed) for seed in range(worlds)]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("agent", AGENTS)
 def test_values_are_upper_bounds_as_often_as_promised(agent, shape):
     assert failures(AGENTS[agent](1.0), drawn(shape), 3000) <= allowed(WORLDS)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("agent", AGENTS)
 def test_it_is_the_bonus_that_makes_them_so(agent, shape):
@@ -75,12 +77,14 @@ def test_bernstein_ucbvi_is_made_for_known_rewards():
     assert failures(AGENTS["UCBVI bernstein"](1.0), [kl.bandit([0.5], "bernoulli")] * 12, 300_000) > allowed(12)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_bernstein_ucbvi_where_rewards_are_certain_as_in_its_paper(shape):
     certain = [kl.MDP.from_layers(w.rewards, w.transitions, w.initial) for w in drawn(shape)]
     assert failures(AGENTS["UCBVI bernstein"](1.0), certain, 3000) <= allowed(WORLDS)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("agent", AGENTS)
 def test_bounds_come_down(agent):
     """One layer: more than half of the way from the trivial bound, 1, to the truth."""

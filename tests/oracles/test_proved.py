@@ -34,6 +34,7 @@ def is_expected(bonus, case):
     }[bonus]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("transitions", TRANSITIONS)
 @pytest.mark.parametrize("reward", REWARDS)
 def test_a_proved_bound_holds(reward, transitions):

@@ -79,6 +79,7 @@ def directions(width, seed):
     return {"scattered": rng.normal(size=width), "one": np.eye(width)[rng.integers(width)], "rising": np.arange(width)}
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("direction", ["scattered", "one", "rising"])
 @pytest.mark.parametrize("row", ROWS)
 def test_a_row_has_the_law_of_its_dirichlet(row, direction):
@@ -242,6 +243,7 @@ PRIORS = {
 }
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("stationary", [False, True], ids=["layered", "stationary"])
 @pytest.mark.parametrize("name", PRIORS)
 def test_the_optimal_value_of_a_draw_is_that_of_a_dense_draw(name, stationary):

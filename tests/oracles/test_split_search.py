@@ -106,6 +106,7 @@ def known_rewards(seed, scale=1.0, shift=0.0):
     return replace(case, reward=reward, visits=visits, counts=counts, reward_sums=sums)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("seed", [*range(20), 41, 56, 68])  # in the last three H̄ comes to 0 from below
 def test_known_rewards_and_unknown_rows(seed):
     """C̄ = 0: the minimum is where H̄ = 0, or nowhere. It is found, certified, a bound, and no less at any other τ."""
@@ -148,6 +149,7 @@ def test_nothing_uncertain_is_greedy():
     assert plan.policy[0].tolist() == [[0.5, 0.5, 0.0]]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("noise", [1e-5, 1e-12, 1e-50])
 @pytest.mark.parametrize("mass", [1e-50, 1e-16, 1e-9, 0.3, 1000.0, 1e9])
 def test_rewards_that_are_all_but_certain(noise, mass):
@@ -163,6 +165,7 @@ def test_rewards_that_are_all_but_certain(noise, mass):
     assert mean - 1e-12 <= plan.bound <= min(grid) + 1e-9
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("seed", range(0, 60, 4))
 def test_hardly_any_noise_in_larger_beliefs(seed):
     belief = replace(known_rewards(seed), reward=kl.Gaussian(0.0, 1.0, 1e-12)).belief()

@@ -245,6 +245,7 @@ def nothing_seen(stationary, end, L=5, S=5, A=3, transitions=None):
     return kl.Belief.empty(prior, [S] * L, A, np.eye(S)[1], end if end >= 0 else None)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("end", [-1, END])
 @pytest.mark.parametrize("agent", PLANNERS, ids=str)
 def test_planners_plan_the_same_tied_and_tiled(agent, end):
@@ -346,6 +347,7 @@ AGENTS = [*PLANNERS, *(agent for agent in STEPWISE if agent not in PLANNERS)]
 PRIORS = {"layered": kl.Prior(), "stationary": kl.Prior(stationary=True)}
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("agent", AGENTS, ids=str)
 def test_what_is_over_is_worth_nothing(agent, prior):
@@ -362,6 +364,7 @@ def test_what_is_over_is_worth_nothing(agent, prior):
     assert ended > 10
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("agent", AGENTS, ids=str)
 def test_agents_learn_where_episodes_end(agent, prior):

@@ -80,6 +80,7 @@ def test_a_changed_array_of_a_learner(case, name, how, parts, tmp_path):
     assert_refused(tmp_path / "x.npz", learner_bytes(header, {**arrays, name: MUTATIONS[how](arrays[name])}))
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("change", HEADERS)
 def test_a_changed_header(change, parts, tmp_path):
     header, arrays = parts[LAYERED]
@@ -88,6 +89,7 @@ def test_a_changed_header(change, parts, tmp_path):
     assert time.perf_counter() - began < 5.0
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("trick", ARCHIVES)
 def test_an_archive_that_is_a_trick(trick, parts, tmp_path):
     """Refused before much is unpacked: less than twice what nobody minds."""

@@ -133,6 +133,7 @@ def test_numbers_are_exported_as_numbers(store, tmp_path):
     assert not [cell for cell in regret if cell.startswith("'")]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("first", range(8))
 def test_whatever_a_record_says(first, store):
     """Some of the records that `python -m bench.crafted` tries one by one, all in one store."""

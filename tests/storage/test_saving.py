@@ -73,6 +73,7 @@ class Loop:
         return other
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("agent", STEPWISE, ids=str)
 def test_a_loaded_learner_goes_on_as_if_nothing_had_been(agent, kind, tmp_path):
@@ -103,6 +104,7 @@ def test_a_loaded_learner_goes_on_as_if_nothing_had_been(agent, kind, tmp_path):
         assert_same_state(state_of(parts.learner), state_of(on.learner))
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("prior", [kl.Prior(), kl.Prior(stationary=True)], ids=["layered", "stationary"])
 @pytest.mark.parametrize("agent", STEPWISE, ids=str)
 def test_tables_that_grew_are_saved(agent, prior, tmp_path):
@@ -342,6 +344,7 @@ def played(agent, size=1.0, episodes=4, prior=None):
     return learner
 
 
+@pytest.mark.thin(3)
 @pytest.mark.filterwarnings("ignore::klearning.PriorWarning")
 @pytest.mark.parametrize("agent", STEPWISE, ids=str)
 def test_whatever_was_paid_is_saved_and_loaded(agent, tmp_path):
@@ -352,6 +355,7 @@ def test_whatever_was_paid_is_saved_and_loaded(agent, tmp_path):
             assert_same_state(state_of(kl.load(tmp_path / "x.npz")), state_of(learner))
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("agent", STEPWISE, ids=str)
 def test_a_memory_that_went_wrong_does_not_replace_a_good_file(agent, tmp_path):
     learner, path = played(agent), tmp_path / "x.npz"

@@ -104,6 +104,7 @@ def run_in_pieces(spec, store, chunks):
 # Memories
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("agent", EVERY_AGENT, ids=str)
 def test_a_memory_taken_apart_and_put_together_goes_on_as_before(agent):
     for one in specs_of(agent):
@@ -145,6 +146,7 @@ def test_a_memory_of_another_form_is_refused():
 # Checkpoints
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("agent", EVERY_AGENT, ids=str)
 def test_a_run_in_pieces_gives_the_same_bytes(agent, tmp_path):
     """Stopped and taken up after every episode, and after every 3 and 4 chunks of 1, 2, 4, … episodes."""

@@ -20,8 +20,8 @@ BONUSES = tuple(name for name, facts in bonuses.BONUSES.items() if not facts.pri
 REWARDS = ("gaussian", "beta")
 TRANSITIONS = ("even", "support", "known")
 
-thorough = settings(deadline=None, derandomize=True, max_examples=60)
-modest = settings(deadline=None, derandomize=True, max_examples=30)
+thorough = settings(deadline=None, derandomize=True, max_examples=40)
+modest = settings(deadline=None, derandomize=True, max_examples=20)
 
 
 @dataclass(frozen=True)

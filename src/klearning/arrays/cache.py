@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numba
 import numpy as np
@@ -187,6 +187,19 @@ def path_of(module: str) -> Path | None:
 def installed() -> tuple[Path, ...]:
     """The folders of installed packages and of Python itself."""
     return tuple({Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+class Size(NamedTuple):
+    """Of the cache."""
+
+    files: int
+    bytes: int
+
+
+def size() -> Size:
+    place = folder()
+    sizes = [path.stat().st_size for path in place.glob(f"*{ENDING}")] if place is not None else []
+    return Size(len(sizes), sum(sizes))
 
 
 def packed(value: Any) -> bytes:

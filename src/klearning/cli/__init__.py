@@ -5,21 +5,12 @@ import sys
 from collections.abc import Sequence
 
 import click
-import numba
 from click.shell_completion import shell_complete
 
 from klearning.arrays.command import STOPPED, Interruptible, finish
-from klearning.cli.benchmark import benchmark
-from klearning.cli.compare import compare
-from klearning.cli.completion import VARIABLE, completion
-from klearning.cli.learn import learn
-from klearning.cli.lists import agents, games, worlds
-from klearning.cli.report import report
-from klearning.cli.reproduce import reproduce
-from klearning.cli.run import run
-from klearning.cli.stores import store, sweep
+from klearning.cli.completion import VARIABLE
 from klearning.cli.streams import abandon_output, prepare_streams, visible
-from klearning.cli.teaching import Group
+from klearning.cli.teaching import LazyGroup
 from klearning.version import __version__
 
 FAILED, BAD_INPUT, INTERRUPTED, NO_READER = 1, 2, STOPPED, 141
@@ -38,8 +29,27 @@ Results go to stdout, progress and complaints to stderr. --json prints results f
 """
 
 
+# each by the module that has it, which is imported when the command is called, or listed
+COMMANDS = {
+    "run": "run",
+    "compare": "compare",
+    "learn": "learn",
+    "agents": "lists",
+    "worlds": "lists",
+    "games": "lists",
+    "reproduce": "reproduce",
+    "report": "report",
+    "sweep": "stores",
+    "store": "stores",
+    "benchmark": "benchmark",
+    "warm-up": "warm_up",
+    "completion": "completion",
+}
+
+
 @click.group(
-    cls=Group,
+    cls=LazyGroup,
+    places={name: f"{__name__}.{module}" for name, module in COMMANDS.items()},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     examples=["klearning run", "klearning learn FrozenLake-v1 --episodes 500", "klearning --version"],
     epilog=HELP,
@@ -47,10 +57,6 @@ Results go to stdout, progress and complaints to stderr. --json prints results f
 @click.version_option(__version__, prog_name="klearning")
 def commands() -> None:
     """Bayesian reinforcement learning that explores on purpose."""
-
-
-for command in (run, compare, learn, agents, worlds, games, reproduce, report, sweep, store, benchmark, completion):
-    commands.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -81,11 +87,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (ImportError, OSError) as error:
         _complain(str(error))
         code = FAILED
-    except NotImplementedError:
-        if not numba.config.DISABLE_JIT:
-            raise
-        _complain("NUMBA_DISABLE_JIT=1 is set, and kernels of klearning run only if they are compiled: unset it")
-        code = BAD_INPUT
     abandon_output()
     finish(code)
     sys.exit(code)

@@ -1,7 +1,8 @@
 """Commands whose help teaches: each ends with examples, which the tests run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any
 
 import click
@@ -41,6 +42,23 @@ class Group(click.Group):
             hint = f"did you mean {near[0]!r}?" if near else f"give one of {', '.join(names)}"
             raise click.UsageError(f"there is no command {cmd_name!r}: {hint}", ctx)
         return found
+
+
+class LazyGroup(Group):
+    """A group whose commands are imported when one of them is asked for; ``places`` says from which module."""
+
+    def __init__(self, *args: Any, places: Mapping[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.places = places
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(self.places)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.places and cmd_name not in self.commands:
+            module = import_module(self.places[cmd_name])
+            self.add_command(getattr(module, cmd_name.replace("-", "_")), cmd_name)
+        return super().get_command(ctx, cmd_name)
 
 
 def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:

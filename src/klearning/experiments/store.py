@@ -28,12 +28,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy as np
-from numba.core.registry import cpu_target
 from numpy.typing import NDArray
 
 from klearning.arrays.frames import data_frame
@@ -541,11 +540,13 @@ def provenance(data: bytes) -> dict[str, Any]:
 @cache
 def versions() -> dict[str, str]:
     """What the last digits of a result may depend on: a compiler fuses other operations on another type of CPU."""
+    from numba.core.registry import cpu_target
+
     _, cpu, features = cpu_target.target_context.codegen().magic_tuple()
     return {
         "klearning": __version__,
         "numpy": np.__version__,
-        "numba": numba.__version__,
+        "numba": version("numba"),
         "python": platform.python_version(),
         "machine": platform.machine(),
         "cpu": f"{cpu} ({zlib.crc32(features.encode()):08x})",  # which kernels are compiled for

@@ -1,0 +1,132 @@
+"""`klearning warm-up`: compile ahead of the first call."""
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from importlib import import_module
+from typing import Any
+
+import click
+
+from klearning.agents import AGENTS
+from klearning.arrays import checks
+from klearning.cli.compare import read_contestant
+from klearning.cli.completing import CONTESTANT, as_json
+from klearning.cli.display import progress, say, show_json
+from klearning.cli.teaching import Command
+
+EXAMPLES = ("klearning warm-up KLearning KLearning,optimism=calibrated PSRL", "klearning warm-up")
+GAMES, PLANS = "games", "plans"  # what is compiled besides agents if none is named
+
+
+@click.command("warm-up", cls=Command, short_help="Compile ahead of the first call.", examples=EXAMPLES)
+@click.argument("agents", nargs=-1, type=CONTESTANT, metavar="[AGENT]...")
+@click.option("-j", "--jobs", type=int, help="processes that compile; default: one per core")
+@as_json
+def warm_up(agents: Sequence[str], jobs: int | None, as_json: bool) -> None:
+    """Compile what AGENTs need to run in a world and to learn in a simulator, and keep it on this machine.
+
+    An AGENT is a name, its options after commas (KLearning,optimism=calibrated), or your own: file.py:Name. Without
+    any, all agents are compiled in every setting, and games and plans, too.
+
+    Nothing has to be warmed up: what is missing is compiled by the first call that needs it. What is there is not
+    compiled again.
+    """
+    from klearning.arrays import cache
+
+    words = list(agents) or [GAMES, PLANS, *every_setting()]
+    for word in agents:
+        if word in AGENTS.elsewhere:
+            raise ValueError(f"agent={word!r} is compiled by JAX, which keeps nothing: leave it out")
+        read_contestant(word)
+    jobs = checks.whole("jobs", jobs) if jobs is not None else os.cpu_count() or 1
+    if (place := cache.folder()) is None:
+        raise OSError("kernels cannot be kept: no folder for a cache can be written; set NUMBA_CACHE_DIR to one")
+    began, before = time.monotonic(), cache.size()
+    with progress("compiled", len(words)) as advance:
+        for _ in compiled(words, min(jobs, len(words))):
+            advance(1)
+    after, seconds = cache.size(), time.monotonic() - began
+    new = after.files - before.files
+    if as_json:
+        show_json({"kernels": new, "seconds": seconds, "folder": str(place), **after._asdict()})
+    else:
+        say(f"compiled {new} kernels in {seconds:.1f} s; {place} has {after.files}, {after.bytes / 1e6:.0f} MB")
+
+
+def every_setting() -> list[str]:
+    """Every agent as it is by default, and with each word that one of its options takes."""
+    return [
+        word
+        for name, cls in AGENTS.items()
+        for word in [name, *(f"{name},{option}={x}" for option, xs in getattr(cls, "choices", {}).items() for x in xs)]
+    ]
+
+
+def compiled(words: Sequence[str], jobs: int) -> Iterator[str]:
+    """Yields each word when what it names is compiled."""
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, context, begin, (sys.path, [origin.module for origin in AGENTS.origins.values()]))
+    with pool:
+        waiting = {pool.submit(compile_one, word): word for word in words}
+        try:
+            for done in as_completed(waiting):
+                done.result()
+                yield waiting[done]
+        except BaseException:  # do not wait for the others: a kernel is kept whole or not at all
+            for process in pool._processes.values():
+                process.kill()
+            raise
+
+
+def begin(path: Sequence[str], modules: Sequence[str]) -> None:
+    """In a process of the pool: import agents of the reader's own. Ctrl-C is for the process that began it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.stderr = None  # the bar says how far it is
+    sys.path[:] = path
+    for module in modules:
+        import_module(module)
+
+
+def compile_one(word: str) -> None:
+    """Let an agent run and learn for a few episodes; or play, or plan."""
+    if word == GAMES:
+        compile_games()
+    elif word == PLANS:
+        compile_plans()
+    else:
+        compile_agent(read_contestant(word).agent)
+
+
+def compile_agent(agent: Any) -> None:
+    import klearning as kl
+
+    world = kl.bandit([0.1, 0.9]) if agent.longest_horizon == 1 else kl.river_swim(states=3, horizon=4)
+    kl.run(agent, world, episodes=3, seeds=1, threads=1)
+    if callable(agent.plan):
+        kl.learn(agent, kl.WorldEnv(world), episodes=3)
+
+
+def compile_plans() -> None:
+    import klearning as kl
+
+    world = kl.river_swim(states=3, horizon=4)
+    belief = kl.Belief.before(kl.Prior(), world)
+    plan = kl.solve(belief)
+    kl.certify(belief, plan.policy)
+    kl.vapor(belief)
+    kl.vbos([0.0, 1.0], [1.0, 1.0])
+    kl.evaluate(world, plan.policy)
+
+
+def compile_games() -> None:
+    import klearning as kl
+
+    for make in (kl.games.rock_paper_scissors, kl.games.random_markov_game):
+        for player in (kl.games.KLearning(), kl.games.UCB()):
+            kl.games.play(player, make(), rounds=3, seeds=1, threads=1)
+    kl.games.solve([[0.0, 1.0], [1.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]])
