@@ -7,6 +7,7 @@ counted; then N commands `klearning learn --save`, stopped while they import and
 from its start, among imports, while it compiles, computes and writes.
 """
 
+import contextlib
 import os
 import random
 import signal
@@ -257,7 +258,8 @@ def interrupted_command(words: list[str], folder: Path, count: int) -> list[int]
     for i in range(count):
         process = _start(words, folder)
         time.sleep(took * (i + rng.random()) / count)
-        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         _, said = process.communicate()
         code, ours = process.returncode, "klearning/" in said or "klearning: " in said
         tally["processes left"] += _is_alive(process.pid)
@@ -270,8 +272,8 @@ def interrupted_command(words: list[str], folder: Path, count: int) -> list[int]
             tally["interrupted"] += 1
             tally["crashes"] += code < 0
             tally["other exit codes"] += code not in (130, *range(-64, 0))
-        if code not in (0, 130, -signal.SIGINT):
-            print(words, code, said[-300:], file=sys.stderr)
+        if code not in (0, 130, -signal.SIGINT) or (ours and "Traceback" in said):
+            print(words, code, said[-3000:], file=sys.stderr)
     return [count, *(tally[heading] for heading in EVERY_HEADINGS[2:])]
 
 
@@ -299,10 +301,14 @@ def _seconds(words: list[str], folder: Path) -> float:
 
 
 def _is_alive(group: int) -> bool:
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except ProcessLookupError:
-        return False
+    """Whether a process of this group goes on, ten seconds after the first of them has ended."""
+    for _ in range(1000):
+        table = subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True, check=True).stdout
+        rows = [line.split() for line in table.splitlines()]
+        if not any(int(number) == group and not status.startswith("Z") for number, status in rows):
+            return False
+        time.sleep(0.01)
+    os.killpg(group, signal.SIGKILL)
     return True
 
 

@@ -9,9 +9,10 @@ from klearning.experiments.spec import Spec, make_spec
 from klearning.experiments.store import Store
 from klearning.experiments.sweep import sweep
 from klearning.figures.markup import number
-from klearning.report import write
+from klearning.report import summarise, write
 from tests.browser.test_report import HOSTILE
 from tests.support.browser import Browser, missing
+from tests.support.crafted_records import SCRIPT, changed, places, played, sound, write_record
 from tests.support.papers import figure, tiny_store
 
 pytestmark = pytest.mark.slow
@@ -268,6 +269,35 @@ def test_hostile_names_are_text(tmp_path):
         assert browser.run("return document.querySelectorAll('script').length") == 2
         assert browser.run("return document.querySelectorAll('img[src=x]').length") == 0
         assert browser.log("browser") == []
+        assert browser.requests() == [path.as_uri()]
+
+
+def test_no_script_of_a_record_runs_wherever_it_stands(tmp_path):
+    """In every text of a spec, in names of settings, in a world, an agent, a prior and an opponent."""
+    store = played(tmp_path / "store")
+    spec = sound()
+    written = [write_record(store, changed(spec, path, SCRIPT)) for path in places(spec)]
+    written += [write_record(store, changed(spec, (part, SCRIPT), 1.0)) for part in ("world", "agent", "prior")]
+    written.append(write_record(store, {**spec, "opponent": {"name": SCRIPT}}))
+    path = tmp_path / "report.html"
+    summary = summarise(store)
+    assert len(summary.runs) > 10
+    write(store, path)
+    assert len([name for name in written if name]) > 20
+    with Browser() as browser:
+        browser.open(path.as_uri())
+        title = browser.run("return document.title")
+        browser.run("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        browser.run(
+            "document.querySelectorAll('select').forEach(s => [...s.options].forEach(o => {"
+            "s.value = o.value; s.dispatchEvent(new Event('change', {bubbles: true})) }))"
+        )
+        browser.run("document.querySelectorAll('main button').forEach(b => b.click())")
+        assert until(browser, "return document.body.innerText.includes(arguments[0])", SCRIPT)
+        assert browser.run("return document.title") == title != "owned"
+        assert browser.run("return document.querySelectorAll('script').length") == 2
+        assert browser.run("return document.querySelectorAll('img[src=x]').length") == 0
+        assert [entry for entry in browser.log("browser") if entry["level"] != "INFO"] == []
         assert browser.requests() == [path.as_uri()]
 
 

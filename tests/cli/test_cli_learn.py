@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import klearning as kl
 from klearning.cli import commands
-from klearning.cli.environment import bin_counts, binned
+from klearning.cli.environment import bin_counts, binned, children_ignoring_ctrl_c
 from tests.support.commands import COMMAND, klearning
 from tests.support.doc_blocks import ALL
 
@@ -159,6 +159,20 @@ except KeyboardInterrupt:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (130, "tidied up", "")
+
+
+def test_copies_are_born_deaf_to_ctrl_c_and_their_caller_hears_it_afterwards():
+    """A terminal interrupts them all, those too that have not begun to read klearning."""
+    code, said = "import os, signal; os.kill(os.getpid(), signal.SIGINT); print('goes on')", []
+
+    def start():
+        with children_ignoring_ctrl_c():
+            os.kill(os.getpid(), signal.SIGINT)
+            said.append(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout)
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert said == ["goes on\n"]
 
 
 def test_a_library_leaves_ctrl_c_alone():

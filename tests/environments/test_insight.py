@@ -16,6 +16,7 @@ import klearning as kl
 from klearning.agents import AGENTS
 from klearning.beliefs.value_draws import value_spread
 from klearning.environments.accounts import named_parts, plain
+from tests.support.crafted_records import ESCAPES, SCRIPT
 from tests.support.doc_blocks import ROOT, blocks_of
 from tests.support.oracles import assert_close
 
@@ -267,6 +268,27 @@ def test_a_policy_is_read_without_klearning(kind, form, tmp_path):
         expected = [[[x[0] for x in a] for a in row] for row in expected]
         answers = [[np.ravel(a).tolist() for a in row] for row in answers]
     assert answers == expected
+
+
+def test_an_exported_policy_holds_odd_names_as_text(tmp_path):
+    """Names of parts come from the simulator; they name no file, and nothing is pickled."""
+    names = ["__class__", "../../x", SCRIPT, ESCAPES, "=1+1", "日本\u202e"]
+    learner = kl.Learner(
+        kl.QLearning(), spaces.Dict({name: spaces.Discrete(2) for name in names}), spaces.Discrete(2), 2
+    )
+    learner.act(dict.fromkeys(names, 0))
+    learner.observe(1.0, dict.fromkeys(names, 1), terminated=True)
+    learner.end_episode()
+    for form in ("npz", "json"):
+        learner.export(tmp_path / f"policy.{form}")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["policy.json", "policy.npz"]
+    points = json.loads((tmp_path / "policy.json").read_text())["observations"]
+    assert {frozenset(point) for point in points} == {frozenset(names)}
+    with np.load(tmp_path / "policy.npz", allow_pickle=False) as arrays:
+        assert set(arrays["observation_parts"]) == {f"observation.{name}" for name in names}
+        assert set(arrays.files) == {
+            "best", "never_met", "observations", "actions", "observation_parts", "action_parts"
+        }  # fmt: skip
 
 
 def test_an_agent_that_is_no_child_of_ours_can_be_looked_at():

@@ -5,6 +5,8 @@ import json
 import pytest
 
 from bench.record import EVIDENCE, with_table
+from klearning.experiments import index, spec, store
+from klearning.storage import codec, files
 
 FILES = sorted(EVIDENCE.glob("*.json"))
 RELIABILITY = json.loads((EVIDENCE / "reliability.json").read_text())
@@ -35,3 +37,19 @@ def test_no_crafted_file_does_harm():
     counts = column("crafted", "how many")
     assert counts.pop("stores") >= 24  # folders, each tried with seven commands
     assert min(counts.values()) >= 300
+
+
+def test_the_limits_on_the_page_are_those_of_the_code():
+    page = (EVIDENCE / "reliability.md").read_text()
+    for limit in (
+        f"or {files.MANY_BYTES >> 30} GB if that is more",
+        f"if it is more than {files.FEW_BYTES >> 20} MB | {files.MOST_RATIO} times the file",
+        f"a checkpoint or a batch | {store.MOST_BYTES >> 20} MB",
+        f"the header of a learner | {files.MOST_TEXT >> 20} MB",
+        f"the header of an array | {files.MOST_HEADER:,} bytes",
+        f"members of an archive | {files.MOST_DIRECTORY >> 20} MB",
+        f"the index of a store | {index.MOST_BYTES >> 20} MB; a line {index.MOST_LINE >> 10} kB",
+        f"a part of a prior | {spec.MOST_PARAMETERS}",
+        f"parts of a space | {codec.MOST_PARTS:,}",
+    ):
+        assert limit in page, limit

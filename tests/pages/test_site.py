@@ -5,11 +5,15 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 import klearning as kl
 from klearning import extension, games, statistics, theory
+from tests.browser.test_report_browser import until
+from tests.support.browser import Browser, missing
+from tests.support.crafted_records import SCRIPT
 from tests.support.doc_blocks import PAGES, ROOT
 from tools import bonuses, concepts
 from tools import site as site_extension
@@ -82,6 +86,22 @@ def test_nothing_is_loaded_from_the_network(site):
             assert (path.parent / what.partition("?")[0]).resolve().is_file(), f"{path.name} lacks {what}"
     for sheet in out.rglob("*.css"):
         assert not FETCHED.search(sheet.read_text()), f"{sheet.name} loads something"
+
+
+@pytest.mark.slow
+def test_no_script_of_an_address_runs(site):
+    """What somebody searches for, or wants to see marked, comes with a link, which a stranger may have made."""
+    if why := missing():
+        pytest.skip(why)
+    out, _ = site
+    words = quote(SCRIPT)
+    with Browser() as browser:
+        for address in (f"search.html?q=policy+{words}", f"docs/README.html?highlight={words}#{words}"):
+            browser.open(f"{out.as_uri()}/{address}")
+            if "search" in address:
+                until(browser, "return document.querySelector('#search-results h2')")
+            assert browser.run("return document.title") != "owned"
+            assert browser.run("return document.querySelectorAll('img[src=x]').length") == 0
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.storage.test_store import contents
+from tests.support.strange_stores import filled
 
 pytestmark = pytest.mark.slow
 
@@ -213,3 +214,47 @@ def test_interrupted_it_stops_at_once_and_leaves_nothing_unfinished(whole, tmp_p
     assert contents(store / "runs").items() < runs.items()
     finish(start(store))
     assert contents(store / "runs") == runs
+
+
+REPORT = """
+import os, signal, sys
+store, path, last = sys.argv[1], sys.argv[2], int(sys.argv[3])
+from klearning.cli import main
+
+touched = []
+def hook(event, arguments):  # Python tells of a step before it is done
+    if event in ("open", "os.rename", "os.remove") and str(arguments[0]).startswith(os.path.dirname(path)):
+        touched.append(event)
+        if len(touched) == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(hook)
+os.fsync = lambda handle, sync=os.fsync: (hook("open", [path]), sync(handle))
+try:
+    main(["report", store, "-o", path])
+finally:
+    print(len(touched))
+"""
+
+
+def test_a_report_that_is_killed_leaves_the_old_one_or_the_new(tmp_path):
+    """At every step of its write."""
+    store, path = filled(tmp_path / "store").path, tmp_path / "out" / "report.html"
+    path.parent.mkdir()
+
+    def report(last):
+        command = [sys.executable, "-c", REPORT, str(store), str(path), str(last)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+
+    steps = int(report(0).stdout.splitlines()[-1])
+    new = path.read_bytes()
+    assert steps > 2
+    left = []
+    for last in range(1, steps + 1):
+        path.write_bytes(b"old")
+        assert report(last).returncode == -signal.SIGKILL
+        left.append(path.read_bytes())
+        assert len(list(path.parent.iterdir())) <= 2  # what was under way, of this one alone
+    assert set(left) == {b"old", new}
+    assert report(0).returncode == 0
+    assert [file.name for file in path.parent.iterdir()] == ["report.html"]

@@ -8,9 +8,12 @@ from functools import partial
 from typing import Any
 
 from klearning.arrays import checks
+from klearning.arrays.interrupts import uninterrupted
 from klearning.cli.completing import environment_names
 from klearning.cli.doors import bring_in, find
 from klearning.cli.options import parse
+
+MASKS = hasattr(signal, "pthread_sigmask")  # not in Windows
 
 
 def binned(env: Any, bins: Sequence[str], quantiles: bool, horizon: int | None) -> Any:
@@ -37,12 +40,14 @@ def copies(
         return
     from gymnasium.vector import AsyncVectorEnv, AutoresetMode
 
+    _check_shared_memory(count)
     cuts = {"edges": env.edges} if quantiles else {"bins": bin_counts(bins)} if bins else None
-    envs = AsyncVectorEnv(
-        [partial(a_copy, name, options, cuts, os.getpid())] * count,
-        context="spawn",  # a fork would take threads of this process along
-        autoreset_mode=AutoresetMode.DISABLED,  # so that --horizon may end an episode, and episode t has its own seed
-    )
+    with children_ignoring_ctrl_c():
+        envs = AsyncVectorEnv(
+            [partial(a_copy, name, options, cuts, os.getpid())] * count,
+            context="spawn",  # a fork would take threads of this process along
+            autoreset_mode=AutoresetMode.DISABLED,  # so that --horizon may end an episode, and t has its own seed
+        )
     try:
         yield envs
     except BaseException as error:
@@ -55,6 +60,28 @@ def copies(
             raise ChildProcessError(f"environment={name!r}: the process of one of {count} is gone: {advice}") from None
         raise
     envs.close()
+
+
+def _check_shared_memory(count: int) -> None:
+    import multiprocessing
+
+    try:
+        multiprocessing.get_context("spawn").Lock()
+    except (OSError, ImportError) as error:
+        advice = "let /dev/shm be written, or leave --envs out"
+        raise OSError(f"--envs {count}: processes cannot share memory here ({error}): {advice}") from None
+
+
+@contextmanager
+def children_ignoring_ctrl_c() -> Iterator[None]:
+    """Processes that are started meanwhile never hear Ctrl-C; this one hears it when all of them are there."""
+    with uninterrupted:  # a mask is this thread's own, and children's: another thread may take the signal
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if MASKS else set()
+        try:
+            yield
+        finally:
+            if MASKS:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def a_copy(name: str, options: Sequence[str], cuts: Mapping[str, Any] | None, caller: int) -> Any:
