@@ -4,6 +4,7 @@ So are those of the GPU's kernels, in Numba's simulator: tests/oracles/test_gpu_
 """
 
 import os
+import random
 import signal
 import sys
 from collections.abc import Sequence
@@ -28,6 +29,10 @@ def has_networks(config: pytest.Config) -> bool:
     return "networks" in config.option.markexpr.replace("not networks", "")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in an order drawn with this seed")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if (
         signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -37,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.meta_path.insert(0, NoNetworks())
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     thinning = Thinning()
     for item in items:
         if any(part in item.nodeid for part in NETWORKS):
@@ -46,6 +51,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 raise pytest.UsageError(f"{item.nodeid} is of networks: name its file in NETWORKS_FILES")
         if thinning.leaves_out(item):
             item.add_marker(pytest.mark.slow)
+    if config.option.shuffle is not None:
+        random.Random(config.option.shuffle).shuffle(items)
 
 
 class Thinning:
