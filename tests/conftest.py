@@ -5,6 +5,7 @@ So are those of the GPU's kernels, in Numba's simulator: tests/oracles/test_gpu_
 
 import os
 import random
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -85,6 +86,6 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     ):  # most files have none of the few that are asked for: import those that may
         if has_networks(config) and not any(part in path for part in NETWORKS_FILES):
             return True
-        if asked.startswith("slow") and "slow" not in collection_path.read_text():
+        if asked.startswith("slow") and not re.search(r"\bslow\b|\bthin\(", collection_path.read_text()):
             return True
     return None
