@@ -84,9 +84,9 @@ def test_a_changed_array_of_a_learner(case, name, how, parts, tmp_path):
 @pytest.mark.parametrize("change", HEADERS)
 def test_a_changed_header(change, parts, tmp_path):
     header, arrays = parts[LAYERED]
-    began = time.perf_counter()
+    began = time.process_time()
     assert_refused(tmp_path / "x.npz", learner_bytes(HEADERS[change](header), arrays))
-    assert time.perf_counter() - began < 5.0
+    assert time.process_time() - began < 5.0
 
 
 @pytest.mark.thin(3)
@@ -197,9 +197,9 @@ def test_loading_takes_little_time(parts, tmp_path):
     kl.load(path)
     times = []
     for _ in range(5):
-        began = time.perf_counter()
+        began = time.process_time()
         kl.load(path)
-        times.append(time.perf_counter() - began)
+        times.append(time.process_time() - began)
     assert min(times) < 0.05
 
 
