@@ -222,6 +222,7 @@ EVERY: dict[str, tuple[str, ...]] = {
     "store gc": ("store", "gc", "--store", "store"),
     "report": ("report", "store", "-o", "x.html"),
     "reproduce": ("reproduce", "--quick", "--store", "paper", "--out", "paper"),
+    "warm-up": ("warm-up",),
     "benchmark": ("benchmark", "gymnasium", "CliffWalking", "--agents", "K-learning"),
 }
 OFTEN = {"learn, DeepKLearning": 70}
