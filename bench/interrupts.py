@@ -188,8 +188,9 @@ def commands(command: list[str], count: int) -> str:
     calm = content(kl.learn(kl.KLearning(), env, episodes=end, horizon=HORIZON, prior=prior)) if learners else b""
     same = sum(content(kl.learn(learner, env, episodes=end - learner.episode)) == calm for learner in learners)
     name = "python -m klearning learn" if "-m" in command else "klearning learn"
-    name += f", {early} times before Python read any of it" if early else ""
-    return f"| {name} | {count} | {crashes} | {tracebacks} | {lost} | {same} of {len(learners)} that had learnt |"
+    end_like = f"{same} of {len(learners)} that had learnt"
+    end_like += f"; {early} were stopped before Python read any of it" if early else ""
+    return f"| {name} | {count} | {crashes} | {tracebacks} | {lost} | {end_like} |"
 
 
 # Every command
@@ -221,6 +222,7 @@ EVERY: dict[str, tuple[str, ...]] = {
     "store gc": ("store", "gc", "--store", "store"),
     "report": ("report", "store", "-o", "x.html"),
     "reproduce": ("reproduce", "--quick", "--store", "paper", "--out", "paper"),
+    "warm-up": ("warm-up",),
     "benchmark": ("benchmark", "gymnasium", "CliffWalking", "--agents", "K-learning"),
 }
 OFTEN = {"learn, DeepKLearning": 70}

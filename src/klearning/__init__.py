@@ -6,12 +6,12 @@ make a Belief; `solve` turns a Belief into a Plan; `run` lets an agent learn in 
 Games, networks, the GPU, comparisons and the theory are imported when one of their names is first asked for.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from klearning.arrays import command  # noqa: F401  # first: it hears Ctrl-C while all the rest is imported
 
 # isort: split
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from klearning import deep, gpu
 from klearning.agents.baselines import Optimal, Random
 from klearning.agents.beb import BEB

@@ -17,7 +17,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import klearning as kl
 from klearning.cli import commands
 from klearning.cli.environment import bin_counts, binned, children_ignoring_ctrl_c
-from tests.support.commands import COMMAND, klearning
+from tests.support.commands import COMMAND, HEAR, klearning
 from tests.support.doc_blocks import ALL
 
 LAKE = ("learn", "FrozenLake-v1", "PSRL", "--horizon", "20", "-s", "3")
@@ -109,6 +109,23 @@ def imports_have_begun(process: subprocess.Popen[str]) -> bool:
     caught = next(line for line in status.read_text().splitlines() if line.startswith("SigCgt"))
     maps = Path(f"/proc/{process.pid}/maps").read_text()
     return bool(int(caught.split()[1], 16) & 1 << (signal.SIGINT - 1)) and "_ctypes" in maps
+
+
+def test_ctrl_c_is_heard_before_anything_else_is_imported():
+    code = """
+import sys
+from _signal import SIGINT, default_int_handler, getsignal
+before, early = set(sys.modules), []
+def hook(event, arguments):
+    if event == "import" and getsignal(SIGINT) is default_int_handler:
+        early.append(arguments[0])
+sys.argv[0] = "/bin/klearning"
+sys.addaudithook(hook)
+import klearning
+print(sorted(set(early) - before - set(sys.builtin_module_names)))
+"""
+    done = subprocess.run([sys.executable, "-c", HEAR + code], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "['klearning', 'klearning.arrays', 'klearning.arrays.command']\n", done.stderr
 
 
 def test_an_interrupt_that_python_drops_comes_again():

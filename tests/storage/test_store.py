@@ -434,6 +434,17 @@ def test_a_damaged_index_is_never_believed(store):
         assert store.rows() == rows
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_an_index_of_too_many_lines_is_read_up_to_a_line(store, monkeypatch, more):
+    """Ten million empty ones would take a minute; what is behind them is read from the runs."""
+    monkeypatch.setattr(index, "MORE_LINES", 10)
+    rows, path = {row["name"]: row for row in store.rows()}, store.path / INDEX
+    path.write_bytes(b"\n" * (10 + len(rows) + more) + path.read_bytes())
+    read = []
+    assert index.Index(path).rows(rows, lambda name: read.append(name) or rows[name]) == rows
+    assert len(read) == more
+
+
 def test_verify_compares_the_index_with_the_runs(store):
     rows = store.rows()
     crafted(lambda row: {**row, "regret": -1.0})(store.path / INDEX)

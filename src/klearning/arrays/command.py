@@ -14,21 +14,24 @@ import atexit
 import os
 import sys
 from _signal import SIG_IGN, SIGINT, default_int_handler, getsignal, signal
-from types import FrameType
-from typing import Any
+
+MYPY = False  # to those who check types it is true; the module `typing` is not there when Python has begun
+if MYPY:
+    from types import FrameType
+    from typing import Any
 
 STOPPED = 130  # the exit code of a command that was interrupted
 AGAIN = 0.01  # seconds until an interrupt that was dropped comes again: by then what dropped it is over
 TIMER = getattr(_signal, "setitimer", None)  # not in Windows
 
 
-def leave(number: int, frame: FrameType | None) -> None:
+def leave(number: int, frame: "FrameType | None") -> None:
     """Ctrl-C where a command has nothing to lose."""
     os.write(2, b"klearning: stopped\n")
     os._exit(STOPPED)
 
 
-def repeat(dropped: Any) -> None:
+def repeat(dropped: "Any") -> None:
     """What `sys.unraisablehook` is while a command works."""
     if dropped.exc_type is KeyboardInterrupt:
         TIMER(_signal.ITIMER_REAL, AGAIN)  # type: ignore[misc]
@@ -47,7 +50,7 @@ class Interruptible:
                 sys.unraisablehook = repeat
             signal(SIGINT, self.interrupt)
 
-    def interrupt(self, number: int, frame: FrameType | None) -> None:
+    def interrupt(self, number: int, frame: "FrameType | None") -> None:
         self.heard = True
         raise KeyboardInterrupt
 

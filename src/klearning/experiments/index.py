@@ -17,6 +17,7 @@ from klearning.storage.files import checksum, json_from, opened, write_whole
 
 MOST_BYTES = 2**28  # of the index; a larger one is not read
 MOST_LINE = 2**16  # bytes of a line
+MORE_LINES = 10_000  # than there should be; what is behind them is read from its run
 DIGITS = 64  # of a checksum
 
 
@@ -46,7 +47,9 @@ class Index:
         """The rows of these runs that are sound."""
         rows: dict[str, Row] = {}
         with suppress(OSError), opened(self.path, MOST_BYTES) as file:
-            while line := file.readline(MOST_LINE):
+            for _ in range(MORE_LINES + 2 * len(names)):
+                if not (line := file.readline(MOST_LINE)):
+                    break
                 digest, text = line[:DIGITS].decode("latin-1"), line[DIGITS + 1 : -1]
                 if checksum(text) != digest:
                     continue
