@@ -116,7 +116,7 @@ def test_an_interrupt_that_python_drops_comes_again():
     code = """
 import sys, time
 sys.argv[0] = "/bin/klearning"  # a command
-from klearning.arrays.command import Interruptible
+from klearning.numerics.command import Interruptible
 
 class Dropping:
     def __del__(self):
@@ -139,7 +139,7 @@ def test_an_interrupt_among_the_imports_of_an_extension_is_one():
     code = """
 import atexit, os, signal, sys, time
 sys.argv[0] = "/bin/klearning"
-from klearning.arrays.command import Interruptible, finish
+from klearning.numerics.command import Interruptible, finish
 
 class Half:
     def __del__(self):
