@@ -25,18 +25,18 @@ from bench.bandits import mixture_table
 from bench.bare import library_loop, polynomial_loop
 from bench.simulators import overhead
 from bench.sizes import size_tables
-from klearning.agents.fixed_optimism import Memory
-from klearning.arrays.compiled import kernel
-from klearning.arrays.types import Floats
-from klearning.beliefs.belief import Belief, Prior
-from klearning.models.soft import Soft, soft_sweep
-from klearning.models.sweeps import Model, policy_sweep
-from klearning.optimism.cone import cone_program
-from klearning.optimism.program import program, soft_part
-from klearning.optimism.temperature import at_optimum
-from klearning.papers.odonoghue2021.protocols import TEXT
-from klearning.trials.agent import Agent
-from klearning.trials.trial import new_task
+from klearning.lab.papers.odonoghue2021.protocols import TEXT
+from klearning.numerics.compiled import kernel
+from klearning.numerics.types import Floats
+from klearning.tabular.agents.fixed_optimism import Memory
+from klearning.tabular.beliefs.belief import Belief, Prior
+from klearning.tabular.models.soft import Soft, soft_sweep
+from klearning.tabular.models.sweeps import Model, policy_sweep
+from klearning.tabular.optimism.cone import cone_program
+from klearning.tabular.optimism.program import program, soft_part
+from klearning.tabular.optimism.temperature import at_optimum
+from klearning.tabular.trials.agent import Agent
+from klearning.tabular.trials.trial import new_task
 
 REPEATS = 30
 TOLERANCE = 1e-10  # the default of kl.solve

@@ -6,7 +6,7 @@ On seeds that `klearning reproduce odonoghue_lattimore2021` does not use; its `K
 import numpy as np
 
 import klearning as kl
-from klearning.papers.odonoghue_lattimore2021.bandits import ARMS, KINDS
+from klearning.lab.papers.odonoghue_lattimore2021.bandits import ARMS, KINDS
 
 SCALES, SEEDS, ROUNDS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001), range(10_000, 10_060), 1000
 

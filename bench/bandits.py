@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 import klearning as kl
-from klearning.arrays.types import Floats
-from klearning.optimism.arms import NO_MASSES, Arms, new_room
-from klearning.optimism.mixture import best_mixture
+from klearning.numerics.types import Floats
+from klearning.tabular.optimism.bandits.arms import NO_MASSES, Arms, new_room
+from klearning.tabular.optimism.bandits.mixture import best_mixture
 
 ROUNDS = 30
 

@@ -2,9 +2,9 @@
 
 import math
 
-from klearning.arrays.compiled import kernel
-from klearning.arrays.elementary import exp_negative, log1p_unit
-from klearning.arrays.types import Floats
+from klearning.numerics.compiled import kernel
+from klearning.numerics.elementary import exp_negative, log1p_unit
+from klearning.numerics.types import Floats
 
 
 @kernel

@@ -19,7 +19,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiBinary
 
 import klearning as kl
-from klearning.benchmarks.bsuite.scores import cartpole_score, catch_score, mountain_car_score
+from klearning.lab.benchmarks.bsuite.scores import cartpole_score, catch_score, mountain_car_score
 
 
 class Loaded(gymnasium.Env[Any, Any]):

@@ -25,14 +25,14 @@ import klearning as kl
 from bench.calibration_variants import VARIANTS, WINDOWS
 from bench.tail_rules import TAIL
 from bench.vapor_variants import VAPOR_VARIANTS
-from klearning.arrays.types import Floats
-from klearning.benchmarks.bsuite import sweep as bsuite
-from klearning.benchmarks.gymnasium.toy_text import PROBLEMS, episodes_needed
-from klearning.papers.odonoghue2021.protocols import PROTOCOLS
-from klearning.papers.odonoghue2021.study import PRIOR, Size
-from klearning.statistics import mean_interval
-from klearning.storage.files import write_whole
-from klearning.trials.agent import Agent
+from klearning.lab.benchmarks.bsuite import sweep as bsuite
+from klearning.lab.benchmarks.gymnasium.toy_text import PROBLEMS, episodes_needed
+from klearning.lab.papers.odonoghue2021.protocols import PROTOCOLS
+from klearning.lab.papers.odonoghue2021.study import PRIOR, Size
+from klearning.numerics.files import write_whole
+from klearning.numerics.statistics import mean_interval
+from klearning.numerics.types import Floats
+from klearning.tabular.trials.agent import Agent
 
 CALIBRATED, ONE_IN_TEN, INFORMED = "calibrated", "calibrated, one in ten", "calibrated, informed"
 THOMPSON, FULL = "Thompson sampling", "K-learning, κ = 1"

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import klearning as kl
-from klearning.agents.calibrated_optimism import (
+from klearning.numerics.compiled import kernel
+from klearning.numerics.types import Floats
+from klearning.tabular.agents.calibrated_optimism import (
     Answer,
     CalibratedOptimism,
     Memory,
@@ -19,16 +21,14 @@ from klearning.agents.calibrated_optimism import (
     update,
     with_answer,
 )
-from klearning.arrays.compiled import kernel
-from klearning.arrays.types import Floats
-from klearning.beliefs.belief import Belief
-from klearning.models.soft import boltzmann, soft_sweep
-from klearning.models.sweeps import policy_sweep
-from klearning.optimism.calibration import LEAST, calibrate
-from klearning.optimism.information import fill_gains, informed_share
-from klearning.optimism.temperature import at_optimum
-from klearning.trials.agent import Agent
-from klearning.trials.task import Task, play
+from klearning.tabular.beliefs.belief import Belief
+from klearning.tabular.models.soft import boltzmann, soft_sweep
+from klearning.tabular.models.sweeps import policy_sweep
+from klearning.tabular.optimism.calibration import LEAST, calibrate
+from klearning.tabular.optimism.information import fill_gains, informed_share
+from klearning.tabular.optimism.temperature import at_optimum
+from klearning.tabular.trials.agent import Agent
+from klearning.tabular.trials.task import Task, play
 
 NEVER, SHARE, RATIO, INFORMED = range(4)
 

@@ -11,11 +11,11 @@ import math
 import numpy as np
 
 import klearning as kl
-from klearning.agents.fixed_optimism import FixedOptimism, update
-from klearning.models.soft import boltzmann, soft_sweep
-from klearning.optimism.temperature import allowed, duality_gap, first_guess, newton
-from klearning.trials.task import play
-from klearning.trials.trial import Trial
+from klearning.tabular.agents.fixed_optimism import FixedOptimism, update
+from klearning.tabular.models.soft import boltzmann, soft_sweep
+from klearning.tabular.optimism.temperature import allowed, duality_gap, first_guess, newton
+from klearning.tabular.trials.task import play
+from klearning.tabular.trials.trial import Trial
 
 SEEDS = 4
 

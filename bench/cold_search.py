@@ -14,14 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 import klearning as kl
-from klearning.arrays.types import Floats, Ints
-from klearning.beliefs.belief import Belief
-from klearning.models.soft import Soft, soft_sweep
-from klearning.models.sweeps import Model
-from klearning.optimism.program import program, soft_part
-from klearning.optimism.temperature import LONGEST_STEP, allowed, at_optimum, duality_gap, first_guess
-from klearning.papers.odonoghue2021.protocols import TEXT
-from klearning.trials.trial import Trial
+from klearning.lab.papers.odonoghue2021.protocols import TEXT
+from klearning.numerics.types import Floats, Ints
+from klearning.tabular.beliefs.belief import Belief
+from klearning.tabular.models.soft import Soft, soft_sweep
+from klearning.tabular.models.sweeps import Model
+from klearning.tabular.optimism.program import program, soft_part
+from klearning.tabular.optimism.temperature import LONGEST_STEP, allowed, at_optimum, duality_gap, first_guess
+from klearning.tabular.trials.trial import Trial
 
 TOLERANCE = 1e-10
 MOST = 60

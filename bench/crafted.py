@@ -29,13 +29,13 @@ import numpy as np
 import klearning as kl
 from bench.record import record
 from klearning.cli import _call
-from klearning.environments.learner_state import arrays_of, settings_of
-from klearning.experiments.checkpoints import CHECKSUM_BYTES, write_checkpoint
-from klearning.experiments.courses import COURSES
-from klearning.experiments.runner import execute
-from klearning.experiments.spec import make_spec
-from klearning.experiments.store import INDEX, Store
-from klearning.storage.files import checksum
+from klearning.lab.experiments.checkpoints import CHECKSUM_BYTES, write_checkpoint
+from klearning.lab.experiments.courses import COURSES
+from klearning.lab.experiments.runner import execute
+from klearning.lab.experiments.spec import make_spec
+from klearning.lab.experiments.store import INDEX, Store
+from klearning.numerics.files import checksum
+from klearning.simulators.learner_state import arrays_of, settings_of
 from tests.support import crafted, crafted_records
 from tests.support.commands import limit_memory
 from tests.support.make_corpus import Clockwork, follow

@@ -36,8 +36,8 @@ import numpy as np
 
 import klearning as kl
 from examples import warehouse, workshop
-from klearning.arrays.types import Floats
-from klearning.statistics import mean_interval
+from klearning.numerics.statistics import mean_interval
+from klearning.numerics.types import Floats
 
 STEPS, EPISODES, SEEDS = 28_000, 200, 10
 DEPLOYED, SEARCHED = 900_000, 800_000  # seeds of the episodes: of the tables, and of the search for settings

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from klearning import games
-from klearning.arrays.types import Floats
 from klearning.games.newton import new_workspace
 from klearning.games.program import solve_program
 from klearning.games.simplex import find_saddle, new_tableau
-from klearning.statistics import mean_interval
+from klearning.numerics.statistics import mean_interval
+from klearning.numerics.types import Floats
 
 SIZES, SDS = ((3, 3), (10, 10), (30, 30)), (1.0, 0.1, 0.01, 0.001)
 CASES, REPEATS = 200, 5

@@ -24,9 +24,9 @@ import klearning as kl
 from klearning.gpu.batch import Batch, beliefs, new_batch, on_host, play
 from klearning.gpu.k_learning import KLearningForm, Search, plans_for
 from klearning.gpu.layout import F, new_log, zeros
-from klearning.optimism.program import k_values, program, solve_at
-from klearning.statistics import mean_interval
-from klearning.trials import regret
+from klearning.numerics.statistics import mean_interval
+from klearning.tabular.optimism.program import k_values, program, solve_at
+from klearning.tabular.trials import regret
 
 TOLERANCE = 1e-4
 SECTOR = 32  # bytes that come together

@@ -21,7 +21,7 @@ import klearning as kl
 from klearning.gpu.batch import new_batch
 from klearning.gpu.layout import new_log
 from klearning.gpu.seeds import FORMS
-from klearning.statistics import mean_interval
+from klearning.numerics.statistics import mean_interval
 
 AGENTS = (kl.KLearning(tolerance=1e-4), kl.PSRL(), kl.RLSVI(), kl.BEB(), kl.UCBVI())
 LEARNERS = (*AGENTS, kl.UCBVI(scale=0.001))  # with all of its bonus UCBVI flips coins for as long as this takes

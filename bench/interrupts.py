@@ -24,7 +24,7 @@ import gymnasium
 
 import klearning as kl
 from bench.record import record
-from klearning.theory import duality
+from klearning.lab.theory import duality
 
 AGENTS = ("KLearning", "PSRL", "UCRL2", "QLearning")
 LONG = 10**9  # episodes: nobody waits for them
@@ -113,7 +113,7 @@ def own_loop(learner: Any, env: Any, episodes: int, callbacks: Any) -> None:
 
 
 def _own_episodes(learner: Any, env: Any, episodes: int) -> None:
-    from klearning.trials.streams import whole_number
+    from klearning.tabular.trials.streams import whole_number
 
     for _ in range(episodes):
         observation, _ = env.reset(seed=whole_number(learner.seed, "environment", number=learner.episode))

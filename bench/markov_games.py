@@ -10,7 +10,7 @@ import numpy as np
 
 from klearning import games
 from klearning.games.markov_match import MarkovMatch, check_markov
-from klearning.statistics import mean_interval
+from klearning.numerics.statistics import mean_interval
 
 AGENTS = (games.KLearning(), games.UCB(), games.Thompson())
 EPISODES = (250, 500, 1000)

@@ -11,18 +11,18 @@ import numpy as np
 
 import klearning as kl
 from bench.bare import polynomial_loop
-from klearning.agents.fixed_optimism import Memory, update
-from klearning.arrays.compiled import kernel
-from klearning.arrays.types import Floats
-from klearning.beliefs.belief import Belief
-from klearning.beliefs.posterior import Episode
-from klearning.models.soft import Soft, boltzmann, soft_sweep
-from klearning.models.sweeps import policy_sweep
-from klearning.optimism.priced_sweep import Priced, priced_sweep
-from klearning.optimism.program import program, soft_part
-from klearning.papers.odonoghue2021.protocols import TEXT
-from klearning.trials.task import Task, play
-from klearning.trials.trial import new_task
+from klearning.lab.papers.odonoghue2021.protocols import TEXT
+from klearning.numerics.compiled import kernel
+from klearning.numerics.types import Floats
+from klearning.tabular.agents.fixed_optimism import Memory, update
+from klearning.tabular.beliefs.belief import Belief
+from klearning.tabular.beliefs.posterior import Episode
+from klearning.tabular.models.soft import Soft, boltzmann, soft_sweep
+from klearning.tabular.models.sweeps import policy_sweep
+from klearning.tabular.optimism.program import program, soft_part
+from klearning.tabular.optimism.split.priced_sweep import Priced, priced_sweep
+from klearning.tabular.trials.task import Task, play
+from klearning.tabular.trials.trial import new_task
 
 DEPTH, TIMES, ROUNDS, TAU = 50, 400, 12, 0.1  # so many times that a call from Python, some 100 µs, does not count
 

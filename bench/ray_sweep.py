@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 
 import klearning as kl
-from klearning.experiments.executors import Executor
-from klearning.experiments.executors import ray as executor_file
-from klearning.experiments.executors.ray import Answer, RayExecutor, Worker
-from klearning.experiments.parcels import Parcel
-from klearning.experiments.spec import Spec, make_spec
-from klearning.experiments.store import Store
-from klearning.experiments.sweep import LocalExecutor, sweep
+from klearning.lab.experiments.executors import Executor
+from klearning.lab.experiments.executors import ray as executor_file
+from klearning.lab.experiments.executors.ray import Answer, RayExecutor, Worker
+from klearning.lab.experiments.parcels import Parcel
+from klearning.lab.experiments.spec import Spec, make_spec
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.sweep import LocalExecutor, sweep
 
 TIMES = "ray-sweep-times"  # a folder of workers' own clocks
 

@@ -19,8 +19,8 @@ from gymnasium.spaces import Discrete
 
 import klearning as kl
 from bench.record import record
-from klearning.experiments.spec import make_spec
-from klearning.experiments.store import INDEX, Store
+from klearning.lab.experiments.spec import make_spec
+from klearning.lab.experiments.store import INDEX, Store
 
 HORIZON = 100
 PARTS = 5

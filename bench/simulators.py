@@ -6,8 +6,8 @@ from typing import Any
 import gymnasium
 
 import klearning as kl
-from klearning.benchmarks.gymnasium.toy_text import PROBLEMS
-from klearning.environments.learner import Learner
+from klearning.lab.benchmarks.gymnasium.toy_text import PROBLEMS
+from klearning.simulators.learner import Learner
 
 
 def walk(env: Any, learner: Learner | None, episodes: int, horizon: int) -> tuple[float, float, int]:

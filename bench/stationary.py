@@ -11,8 +11,8 @@ from scipy import stats
 
 import klearning as kl
 from bench.visits import random_play, unknown_row
-from klearning.arrays.types import Floats
-from klearning.trials.task import Streams
+from klearning.numerics.types import Floats
+from klearning.tabular.trials.task import Streams
 
 
 def expected_optimum(belief: kl.Belief, draws: int) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 import klearning as kl
-from klearning.benchmarks.gymnasium.toy_text import AGENTS, PROBLEMS, Problem, episodes_needed
+from klearning.lab.benchmarks.gymnasium.toy_text import AGENTS, PROBLEMS, Problem, episodes_needed
 
 
 def needed(problem: Problem, seeds: int, suggest: bool, most: int | None, masks: bool) -> list[int | None]:

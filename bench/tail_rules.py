@@ -16,7 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from klearning.agents.calibrated_optimism import (
+from klearning.numerics.compiled import kernel
+from klearning.numerics.types import Floats
+from klearning.tabular.agents.calibrated_optimism import (
     Answer,
     CalibratedOptimism,
     Memory,
@@ -27,15 +29,13 @@ from klearning.agents.calibrated_optimism import (
     update,
     with_answer,
 )
-from klearning.arrays.compiled import kernel
-from klearning.arrays.types import Floats
-from klearning.beliefs.belief import Belief
-from klearning.beliefs.sampling import draw_optimal
-from klearning.models.sweeps import at_start, expectation, greedy, hard_sweep, occupancy_sweep, policy_sweep
-from klearning.optimism.calibration import calibrate
-from klearning.optimism.information import best_mixture, fill_gains
-from klearning.trials.agent import Agent
-from klearning.trials.task import Task, play
+from klearning.tabular.beliefs.belief import Belief
+from klearning.tabular.beliefs.sampling import draw_optimal
+from klearning.tabular.models.sweeps import at_start, expectation, greedy, hard_sweep, occupancy_sweep, policy_sweep
+from klearning.tabular.optimism.calibration import calibrate
+from klearning.tabular.optimism.information import best_mixture, fill_gains
+from klearning.tabular.trials.agent import Agent
+from klearning.tabular.trials.task import Task, play
 
 SHARE, RATIO, RELEVANT, ACCOUNT = range(4)
 

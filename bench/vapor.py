@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 
 import klearning as kl
-from klearning.agents.vapor import Memory
-from klearning.arrays.compiled import kernel
-from klearning.arrays.types import Floats
-from klearning.beliefs.posterior import Posterior
-from klearning.models.sweeps import Model
-from klearning.optimism.cone import layer_matrix
-from klearning.optimism.doubts import DoubtNumbers, fill_doubts
-from klearning.optimism.occupancy import Flows, flow_arrays
-from klearning.optimism.occupancy_newton import occupy
-from klearning.optimism.vapor_cone import flow_program
-from klearning.papers.odonoghue2021.protocols import TEXT
-from klearning.trials.agent import Agent
-from klearning.trials.trial import new_task
+from klearning.lab.papers.odonoghue2021.protocols import TEXT
+from klearning.numerics.compiled import kernel
+from klearning.numerics.types import Floats
+from klearning.tabular.agents.vapor import Memory
+from klearning.tabular.beliefs.posterior import Posterior
+from klearning.tabular.models.sweeps import Model
+from klearning.tabular.optimism.cone import layer_matrix
+from klearning.tabular.optimism.vapor.cone import flow_program
+from klearning.tabular.optimism.vapor.doubts import DoubtNumbers, fill_doubts
+from klearning.tabular.optimism.vapor.newton import occupy
+from klearning.tabular.optimism.vapor.occupancy import Flows, flow_arrays
+from klearning.tabular.trials.agent import Agent
+from klearning.tabular.trials.trial import new_task
 
 ROUNDS = 20
 TOLERANCE = 1e-8  # the default of Clarabel and of ECOS

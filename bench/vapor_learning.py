@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 import klearning as kl
-from klearning.papers.odonoghue2021.protocols import TEXT
-from klearning.trials.agent import Agent
+from klearning.lab.papers.odonoghue2021.protocols import TEXT
+from klearning.tabular.trials.agent import Agent
 
 AGENTS: dict[str, Agent[Any]] = {
     "VAPOR": kl.VAPOR(),

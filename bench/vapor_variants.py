@@ -16,17 +16,17 @@ from typing import NamedTuple
 import numpy as np
 
 import klearning as kl
-from klearning.agents.calibrated_optimism import Rule, estimate_value, follows_draw
-from klearning.agents.calibrated_vapor import Answer, CalibratedVAPOR, Memory, note, update, with_answer
-from klearning.arrays.compiled import kernel
-from klearning.arrays.types import Floats
-from klearning.models.sweeps import Model
-from klearning.optimism.calibration import LEAST, MOST_STEPS, PRECISION
-from klearning.optimism.doubts import fill_doubts
-from klearning.optimism.occupancy import Flows
-from klearning.optimism.occupancy_newton import Occupied, occupy
-from klearning.trials.agent import Agent
-from klearning.trials.task import Task, play
+from klearning.numerics.compiled import kernel
+from klearning.numerics.types import Floats
+from klearning.tabular.agents.calibrated_optimism import Rule, estimate_value, follows_draw
+from klearning.tabular.agents.calibrated_vapor import Answer, CalibratedVAPOR, Memory, note, update, with_answer
+from klearning.tabular.models.sweeps import Model
+from klearning.tabular.optimism.calibration import LEAST, MOST_STEPS, PRECISION
+from klearning.tabular.optimism.vapor.doubts import fill_doubts
+from klearning.tabular.optimism.vapor.newton import Occupied, occupy
+from klearning.tabular.optimism.vapor.occupancy import Flows
+from klearning.tabular.trials.agent import Agent
+from klearning.tabular.trials.task import Task, play
 
 
 class OwnShare(NamedTuple):

@@ -1,4 +1,4 @@
-"""The table of bonuses on the pages, made from `klearning.optimism.bonuses`: wherever a page has the two marks.
+"""The table of bonuses on the pages, made from `klearning.tabular.optimism.bonuses`: wherever a page has the two marks.
 
 python -m tools.bonuses
 """
@@ -6,7 +6,7 @@ python -m tools.bonuses
 from collections.abc import Sequence
 from pathlib import Path
 
-from klearning.optimism.bonuses import BONUSES, Bonus
+from klearning.tabular.optimism.bonuses import BONUSES, Bonus
 
 ROOT = Path(__file__).parents[1]
 BEGIN = "<!-- bonuses: made by python -m tools.bonuses -->"

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 import klearning as kl
-from klearning.arrays.layers import by_layer
-from klearning.figures.canvas import COLOURS, new_figure, new_grid, save, styled
-from klearning.optimism.program import program
+from klearning.lab.figures.canvas import COLOURS, new_figure, new_grid, save, styled
+from klearning.numerics.layers import by_layer
+from klearning.tabular.optimism.program import program
 
 FOLDER = Path(__file__).parents[1] / "docs" / "figures"
 

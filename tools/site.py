@@ -17,7 +17,7 @@ from sphinx.addnodes import desc_annotation
 from sphinx.application import Sphinx
 from sphinx.util.typing import stringify_annotation
 
-from klearning.arrays import types
+from klearning.numerics import types
 
 MAPS = ("docs/README", "docs/reference/api", "docs/reference/agents/README")
 NAMES = {"ArrayLike": ArrayLike, **{name: kind for name, kind in vars(types).items() if name[0].isupper()}}

@@ -6,84 +6,84 @@ make a Belief; `solve` turns a Belief into a Plan; `run` lets an agent learn in 
 Games, networks, the GPU, comparisons and the theory are imported when one of their names is first asked for.
 """
 
-from klearning.arrays import command  # noqa: F401  # first: it hears Ctrl-C while all the rest is imported
+from klearning.numerics import command  # noqa: F401  # first: it hears Ctrl-C while all the rest is imported
 
 # isort: split
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from klearning import deep, gpu
-from klearning.agents.baselines import Optimal, Random
-from klearning.agents.beb import BEB
-from klearning.agents.bolt import BOLT
-from klearning.agents.k_learning import KLearning
-from klearning.agents.online_k_learning import OnlineKLearning
-from klearning.agents.optimistic_q_learning import OptimisticQLearning
-from klearning.agents.psrl import PSRL
-from klearning.agents.q_learning import QLearning
-from klearning.agents.registry import AGENTS, register_agent
-from klearning.agents.rlsvi import RLSVI
-from klearning.agents.soft_q_learning import SoftQLearning
-from klearning.agents.ucbvi import UCBVI
-from klearning.agents.ucfh import UCFH
-from klearning.agents.ucrl2 import UCRL2
-from klearning.agents.vapor import VAPOR
-from klearning.agents.vbos import VBOS
-from klearning.beliefs.belief import Belief, Prior
-from klearning.beliefs.posterior import Episode
-from klearning.beliefs.rewards import Beta, Gaussian, UnknownNoise
-from klearning.beliefs.transitions import Dirichlet, Known
-from klearning.benchmarks import register_benchmarks
-from klearning.environments.binned import Binned
-from klearning.environments.callbacks import CSVWriter, EpisodeReport, LiveView, TensorBoardWriter
-from klearning.environments.evaluation import Evaluation, play_returns
-from klearning.environments.learn import learn
-from klearning.environments.learner import Learner, PriorWarning
-from klearning.environments.learner_state import KINDS, load
-from klearning.environments.masks import TaskWarning
-from klearning.environments.stopping import StopAtReturn, StopWhenSure
-from klearning.environments.suggest_prior import suggest_prior
-from klearning.environments.world_env import WorldEnv, register_environments
-from klearning.models.mdp import MDP, Solution, evaluate, optimal
-from klearning.optimism.certificate import Certificate, certify
-from klearning.optimism.cone import solve_cone
-from klearning.optimism.plan import Plan, solve
-from klearning.optimism.temperature import Schedule, schedule
-from klearning.optimism.vapor import vapor
-from klearning.optimism.vapor_cone import vapor_cone
-from klearning.optimism.vbos import Mixture, vbos
-from klearning.trials.agent import Agent
-from klearning.trials.contract import BrokenContract, check_agent
-from klearning.trials.run import DEVICES, Runs, run
+from klearning.simulators.adapters.binned import Binned
+from klearning.simulators.adapters.masks import TaskWarning
+from klearning.simulators.adapters.world_env import WorldEnv, register, register_environments
+from klearning.simulators.callbacks import CSVWriter, EpisodeReport, LiveView, TensorBoardWriter
+from klearning.simulators.evaluation import Evaluation, play_returns
+from klearning.simulators.learn import learn
+from klearning.simulators.learner import Learner, PriorWarning
+from klearning.simulators.learner_state import KINDS, load
+from klearning.simulators.stopping import StopAtReturn, StopWhenSure
+from klearning.simulators.suggest_prior import suggest_prior
+from klearning.tabular.agents.baselines import Optimal, Random
+from klearning.tabular.agents.beb import BEB
+from klearning.tabular.agents.bolt import BOLT
+from klearning.tabular.agents.k_learning import KLearning
+from klearning.tabular.agents.online_k_learning import OnlineKLearning
+from klearning.tabular.agents.optimistic_q_learning import OptimisticQLearning
+from klearning.tabular.agents.psrl import PSRL
+from klearning.tabular.agents.q_learning import QLearning
+from klearning.tabular.agents.registry import AGENTS, register_agent
+from klearning.tabular.agents.rlsvi import RLSVI
+from klearning.tabular.agents.soft_q_learning import SoftQLearning
+from klearning.tabular.agents.ucbvi import UCBVI
+from klearning.tabular.agents.ucfh import UCFH
+from klearning.tabular.agents.ucrl2 import UCRL2
+from klearning.tabular.agents.vapor import VAPOR
+from klearning.tabular.agents.vbos import VBOS
+from klearning.tabular.beliefs.belief import Belief, Prior
+from klearning.tabular.beliefs.posterior import Episode
+from klearning.tabular.beliefs.rewards import Beta, Gaussian, UnknownNoise
+from klearning.tabular.beliefs.transitions import Dirichlet, Known
+from klearning.tabular.models.mdp import MDP, Solution, evaluate, optimal
+from klearning.tabular.optimism.bandits.vbos import Mixture, vbos
+from klearning.tabular.optimism.certificate import Certificate, certify
+from klearning.tabular.optimism.cone import solve_cone
+from klearning.tabular.optimism.plan import Plan, solve
+from klearning.tabular.optimism.temperature import Schedule, schedule
+from klearning.tabular.optimism.vapor.cone import vapor_cone
+from klearning.tabular.optimism.vapor.plan import vapor
+from klearning.tabular.trials.agent import Agent
+from klearning.tabular.trials.contract import BrokenContract, check_agent
+from klearning.tabular.trials.run import DEVICES, Runs, run
+from klearning.tabular.worlds.admission_queue import admission_queue
+from klearning.tabular.worlds.bandit import bandit
+from klearning.tabular.worlds.deep_sea import deep_sea
+from klearning.tabular.worlds.dose_finding import dose_finding
+from klearning.tabular.worlds.inventory import inventory
+from klearning.tabular.worlds.random_mdp import random_mdp
+from klearning.tabular.worlds.registry import register_world
+from klearning.tabular.worlds.river_swim import river_swim
 from klearning.version import __version__
-from klearning.worlds.admission_queue import admission_queue
-from klearning.worlds.bandit import bandit
-from klearning.worlds.deep_sea import deep_sea
-from klearning.worlds.dose_finding import dose_finding
-from klearning.worlds.inventory import inventory
-from klearning.worlds.random_mdp import random_mdp
-from klearning.worlds.registry import register_world
-from klearning.worlds.river_swim import river_swim
 
 if TYPE_CHECKING:
     from klearning import games as games
-    from klearning.comparison.compare import Comparison, compare
     from klearning.deep import DeepKLearning
-    from klearning.theory import regret_bound
+    from klearning.lab.comparison.compare import Comparison, compare
+    from klearning.lab.theory import regret_bound
 
 Report = EpisodeReport  # the name by which callbacks know it
 
 register_environments()
-register_benchmarks()
+register("klearning/BsuiteDeepSea-v0", "klearning.lab.benchmarks.bsuite.environments:DeepSeaEnv")
+register("klearning/BsuiteBandit-v0", "klearning.lab.benchmarks.bsuite.environments:bandit_env")
 AGENTS.elsewhere |= dict.fromkeys(deep.AGENTS, deep)
 KINDS[deep.KIND] = deep.build_learner
 DEVICES["gpu"] = gpu.run
 
 LATER = {
-    "Comparison": "klearning.comparison.compare",
+    "Comparison": "klearning.lab.comparison.compare",
     "DeepKLearning": "klearning.deep",
-    "compare": "klearning.comparison.compare",
-    "regret_bound": "klearning.theory",
+    "compare": "klearning.lab.comparison.compare",
+    "regret_bound": "klearning.lab.theory",
 }  # names by the module that has them
 
 

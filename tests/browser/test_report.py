@@ -10,21 +10,21 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from klearning.comparison import compare
-from klearning.experiments.spec import Spec, make_spec, sweep_from_toml
-from klearning.experiments.store import Store
-from klearning.experiments.summaries import RunSummary, together
-from klearning.experiments.sweep import sweep
-from klearning.figures.markup import element, number, safe
-from klearning.papers import command_of
-from klearning.papers.odonoghue2021.bayes_regret import BayesRegret, is_drawn_here
-from klearning.papers.odonoghue2021.figure2 import LearningTime, times_by_cap
-from klearning.papers.odonoghue2021.protocols import TEXT
-from klearning.report import LIMIT, as_json, build, films, ranking, regret_curves, sections, summarise, write
-from klearning.report.proofs import bound_label
-from klearning.report.settings import sweep_file
-from klearning.statistics import mean_interval, median_time
-from klearning.storage.files import arrays_to_bytes, checksum
+from klearning.lab.comparison import compare
+from klearning.lab.experiments.spec import Spec, make_spec, sweep_from_toml
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.summaries import RunSummary, together
+from klearning.lab.experiments.sweep import sweep
+from klearning.lab.figures.markup import element, number, safe
+from klearning.lab.papers import command_of
+from klearning.lab.papers.odonoghue2021.bayes_regret import BayesRegret, is_drawn_here
+from klearning.lab.papers.odonoghue2021.figure2 import LearningTime, times_by_cap
+from klearning.lab.papers.odonoghue2021.protocols import TEXT
+from klearning.lab.report import LIMIT, as_json, build, films, ranking, regret_curves, sections, summarise, write
+from klearning.lab.report.proofs import bound_label
+from klearning.lab.report.settings import sweep_file
+from klearning.numerics.files import arrays_to_bytes, checksum
+from klearning.numerics.statistics import mean_interval, median_time
 from tests.support.commands import klearning
 from tests.support.papers import PAPER, TINY, figure, tiny_store
 

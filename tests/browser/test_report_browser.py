@@ -5,11 +5,11 @@ import time
 import numpy as np
 import pytest
 
-from klearning.experiments.spec import Spec, make_spec
-from klearning.experiments.store import Store
-from klearning.experiments.sweep import sweep
-from klearning.figures.markup import number
-from klearning.report import summarise, write
+from klearning.lab.experiments.spec import Spec, make_spec
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.sweep import sweep
+from klearning.lab.figures.markup import number
+from klearning.lab.report import summarise, write
 from tests.browser.test_report import HOSTILE
 from tests.support.browser import Browser, missing
 from tests.support.crafted_records import SCRIPT, changed, places, played, sound, write_record

@@ -7,7 +7,7 @@ import pytest
 
 from klearning.cli import _call
 from klearning.cli.compare import read_contestant
-from klearning.experiments.store import Store
+from klearning.lab.experiments.store import Store
 from tests.cli.test_cli import klearning
 from tests.cli.test_cli_completion import offered
 

@@ -9,10 +9,10 @@ from dataclasses import fields
 import pytest
 from click.shell_completion import ShellComplete
 
-from klearning.agents import AGENTS
 from klearning.cli import commands
 from klearning.cli.completion import VARIABLE, Bash, glue
-from klearning.optimism.bonuses import BONUSES
+from klearning.tabular.agents import AGENTS
+from klearning.tabular.optimism.bonuses import BONUSES
 from tests.support.commands import klearning
 
 

@@ -126,7 +126,7 @@ SHORT = ("-n", "5", "-s", "1", "--no-figure", "--json")
         ("ladder", "Stubborn", "--import", "own.py"),
         ("--import", "own", "ladder", "Stubborn", "-w", "rungs=4", "-a", "action=1", "-p", "support=world"),
         ("own.py:ladder", "own.py:Stubborn"),
-        ("own:ladder", "klearning.agents.psrl:PSRL", "-p", "transitions=world"),
+        ("own:ladder", "klearning.tabular.agents.psrl:PSRL", "-p", "transitions=world"),
     ],
     ids=" ".join,
 )

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import klearning.cli as cli
-from klearning.agents import AGENTS
 from klearning.cli.options import PRIOR_OPTIONS, option_names
-from klearning.worlds import WORLDS
+from klearning.tabular.agents import AGENTS
+from klearning.tabular.worlds import WORLDS
 from tests.cli.test_cli_help import all_commands
 
 TRIES = 400
@@ -100,17 +100,17 @@ def deep_lines(draw):
 
 @pytest.fixture
 def nothing_runs(monkeypatch, tmp_path):
-    import klearning.benchmarks.bsuite.sweep
-    import klearning.benchmarks.gymnasium.toy_text
-    import klearning.environments.learn
-    import klearning.report
+    import klearning.lab.benchmarks.bsuite.sweep
+    import klearning.lab.benchmarks.gymnasium.toy_text
+    import klearning.lab.report
+    import klearning.simulators.learn
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("klearning.trials.trial.Task", stand_in)  # world, prior and agent are built by then
-    monkeypatch.setattr(klearning.environments.learn, "optimal_value", stand_in)
-    monkeypatch.setattr("klearning.environments.learner.Learner.act", stand_in)
+    monkeypatch.setattr("klearning.tabular.trials.trial.Task", stand_in)  # world, prior and agent are built by then
+    monkeypatch.setattr(klearning.simulators.learn, "optimal_value", stand_in)
+    monkeypatch.setattr("klearning.simulators.learner.Learner.act", stand_in)
     monkeypatch.setattr("klearning.cli.stores.sweep_specs", stand_in)
-    monkeypatch.setattr(klearning.benchmarks.gymnasium.toy_text, "tune_textbook", stand_in)
+    monkeypatch.setattr(klearning.lab.benchmarks.gymnasium.toy_text, "tune_textbook", stand_in)
     monkeypatch.setattr("webbrowser.open", lambda address: True)
 
 

@@ -7,7 +7,7 @@ import click
 import pytest
 
 from klearning.cli import commands
-from klearning.experiments.store import Store
+from klearning.lab.experiments.store import Store
 from tests.pages.test_docs import blocks
 from tests.support.commands import klearning
 from tests.support.doc_blocks import ALL

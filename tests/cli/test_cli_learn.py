@@ -125,7 +125,7 @@ import klearning
 print(sorted(set(early) - before - set(sys.builtin_module_names)))
 """
     done = subprocess.run([sys.executable, "-c", HEAR + code], capture_output=True, text=True, timeout=120)
-    assert done.stdout == "['klearning', 'klearning.arrays', 'klearning.arrays.command']\n", done.stderr
+    assert done.stdout == "['klearning', 'klearning.numerics', 'klearning.numerics.command']\n", done.stderr
 
 
 def test_an_interrupt_that_python_drops_comes_again():
@@ -133,7 +133,7 @@ def test_an_interrupt_that_python_drops_comes_again():
     code = """
 import sys, time
 sys.argv[0] = "/bin/klearning"  # a command
-from klearning.arrays.command import Interruptible
+from klearning.numerics.command import Interruptible
 
 class Dropping:
     def __del__(self):
@@ -156,7 +156,7 @@ def test_an_interrupt_among_the_imports_of_an_extension_is_one():
     code = """
 import atexit, os, signal, sys, time
 sys.argv[0] = "/bin/klearning"
-from klearning.arrays.command import Interruptible, finish
+from klearning.numerics.command import Interruptible, finish
 
 class Half:
     def __del__(self):

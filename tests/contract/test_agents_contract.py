@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.agents import AGENTS
-from klearning.arrays.rows import copy_rows
-from klearning.trials.trial import new_task
+from klearning.numerics.rows import copy_rows
+from klearning.tabular.agents import AGENTS
+from klearning.tabular.trials.trial import new_task
 from tests.support import agent_oracles as slow
 from tests.support import oracles
 from tests.support.agents import AS_PUBLISHED, BANDITS, SETTINGS

@@ -8,7 +8,7 @@ import pytest
 
 import klearning as kl
 from klearning import games
-from klearning.trials.streams import streams
+from klearning.tabular.trials.streams import streams
 
 AGENTS = (games.KLearning(), games.UCB(), games.Thompson(), games.EXP3(), games.Equilibrium())
 

@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from klearning.arrays import announcing, cache
-from klearning.arrays.announcing import Announcer, compiling_for
+from klearning.numerics import announcing, cache
+from klearning.numerics.announcing import Announcer, compiling_for
 from tests.contract.test_surface import FILES, PACKAGE
 
 SMALL = """
 import numpy as np
-from klearning.arrays.loops import largest
-from klearning.arrays.draws import exponential
-from klearning.arrays.elementary import log1p_unit
+from klearning.numerics.loops import largest
+from klearning.numerics.draws import exponential
+from klearning.numerics.elementary import log1p_unit
 print(log1p_unit(0.5), largest(np.array([3.0, 5.0])), exponential(np.random.default_rng(0)))
 """
 REFUSE = """
-from klearning.arrays.linking import Code
+from klearning.numerics.linking import Code
 def refuse(self, *arguments): raise AssertionError(f"{self.function.__qualname__} is compiled again")
 Code._compile = refuse
 """
@@ -59,7 +59,7 @@ def house(tmp_path):
         return {path.name.rpartition(".")[0] for path in (tmp_path / "cache").rglob("*.kernel")}
 
     def names(keys: set[str]) -> set[str]:
-        return {key.rpartition(".")[0].removeprefix("klearning.arrays.") for key in keys}
+        return {key.rpartition(".")[0].removeprefix("klearning.numerics.") for key in keys}
 
     return lambda code: python(code, **environment), edit, kernels, names
 
@@ -68,7 +68,7 @@ def test_an_edit_changes_results_and_compiles_nothing_else_again(house):
     call, edit, kernels, names = house
     first, before = call(SMALL), kernels()
     assert {"loops.largest", "draws.exponential", "elementary.log1p_unit"} <= names(before)
-    edit("arrays/loops.py", "found = max(found, x[i])", "found = min(found, x[i])")
+    edit("numerics/loops.py", "found = max(found, x[i])", "found = min(found, x[i])")
     second, after = call(SMALL), kernels()
     assert (first.split()[1], second.split()[1]) == ("5.0", "3.0")
     assert first.split()[::2] == second.split()[::2]
@@ -80,11 +80,11 @@ def test_an_edit_of_what_a_kernel_imports_reaches_it(tmp_path):
     """In files of somebody's own, two imports away."""
     (tmp_path / "inner.py").write_text("FACTOR = 2.0\n")
     (tmp_path / "middle.py").write_text(
-        "from inner import FACTOR\nfrom klearning.arrays.compiled import kernel\n\n\n"
+        "from inner import FACTOR\nfrom klearning.numerics.compiled import kernel\n\n\n"
         "@kernel\ndef scaled(x: float) -> float:\n    return FACTOR * x\n"
     )
     (tmp_path / "outer.py").write_text(
-        "from klearning.arrays.compiled import kernel\nfrom middle import scaled\n\n\n"
+        "from klearning.numerics.compiled import kernel\nfrom middle import scaled\n\n\n"
         "@kernel(apart=True)\ndef shifted(x: float) -> float:\n    return scaled(x) + 1.0\n"
     )
     environment = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{PACKAGE.parent}", "NUMBA_CACHE_DIR": str(tmp_path / "cache")}

@@ -10,7 +10,7 @@ import pytest
 
 import klearning as kl
 from klearning import extension
-from klearning.trials.agent import Agent, check_methods
+from klearning.tabular.trials.agent import Agent, check_methods
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "own_agent.md"
 FILE = '''

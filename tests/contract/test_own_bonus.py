@@ -5,7 +5,7 @@ import pytest
 from gymnasium.spaces import Discrete
 
 import klearning as kl
-from klearning.optimism.bonuses import BONUSES, Bonus, no_spans
+from klearning.tabular.optimism.bonuses import BONUSES, Bonus, no_spans
 from tests.cli.test_cli_completion import offered
 from tests.support import oracles
 from tests.support.cases import random_case

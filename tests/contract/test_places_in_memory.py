@@ -14,7 +14,7 @@ import pytest
 import klearning as kl
 from klearning.games.newton import new_workspace
 from klearning.games.program import solve_program
-from klearning.trials.trial import new_task
+from klearning.tabular.trials.trial import new_task
 from tests.support import agent_oracles as slow
 from tests.support.agents import SETTINGS
 

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 import klearning as kl
-from klearning import theory
-from klearning.beliefs.rewards import FAMILIES, RewardFamily, RewardPrior
+from klearning.lab import theory
+from klearning.tabular.beliefs.rewards import FAMILIES, RewardFamily, RewardPrior
 
 
 @dataclass(frozen=True)

@@ -5,38 +5,39 @@ import re
 from pathlib import Path
 
 import klearning as kl
-from klearning.agents import AGENTS
-from klearning.worlds import WORLDS
+from klearning.tabular.agents import AGENTS
+from klearning.tabular.worlds import WORLDS
 
 PACKAGE = Path(kl.__file__).parent
 
 # a room may import the rooms of tiers above its own, and itself; rooms of one tier do not know each other
 TIERS = (
-    ("version", "registry"),
-    ("arrays",),
-    ("models", "statistics"),
-    ("beliefs",),
-    ("optimism", "worlds"),
-    ("trials",),
-    ("agents",),
-    ("extension", "games", "gpu", "storage", "theory"),
-    ("environments",),
+    ("version",),
+    ("numerics",),
+    ("tabular.models",),
+    ("tabular.beliefs",),
+    ("tabular.optimism", "tabular.worlds"),
+    ("tabular.trials",),
+    ("tabular.agents",),
+    ("extension", "games", "gpu", "simulators"),
     ("deep",),
-    ("experiments", "benchmarks"),
-    ("figures",),
-    ("comparison", "papers"),
-    ("report",),
+    ("lab.experiments", "lab.benchmarks", "lab.theory"),
+    ("lab.figures",),
+    ("lab.comparison", "lab.papers"),
+    ("lab.report",),
     ("__init__",),
     ("cli",),
     ("__main__",),
 )
+DOORS = ("numerics", "tabular", "simulators", "deep", "games", "gpu", "lab", "cli")
+AT_THE_TOP = ("__init__", "__main__", "version", "extension")
 TIER = {room: i for i, rooms in enumerate(TIERS) for room in rooms}
 FILES = sorted(PACKAGE.rglob("*.py"))
 ENTRY = re.compile(r"klearning\.[\w.]+:\w+")
 
 
 def room_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return _room(path.relative_to(PACKAGE).with_suffix("").parts)
 
 
 def imported(path: Path) -> set[str]:
@@ -54,17 +55,24 @@ def imported(path: Path) -> set[str]:
 
 
 def imported_rooms(path: Path) -> set[str]:
-    return {_room(module.split(".")[1:]) for module in imported(path)}
+    return {_room(tuple(module.split(".")[1:])) for module in imported(path)}
 
 
-def _room(parts: list[str]) -> str:
-    return parts[0] if parts and parts[0] in TIER else "__init__"
+def _room(parts: tuple[str, ...]) -> str:
+    """The longest beginning of a path that is a room; the top if none is."""
+    return next((room for n in (2, 1) if (room := ".".join(parts[:n])) in TIER), "__init__")
 
 
-def test_nothing_lies_at_the_top():
-    assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", "__main__", "version"}
-    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert folders == set(TIER) - {"__init__", "__main__", "version"}
+def test_there_are_eight_doors():
+    assert {path.stem for path in PACKAGE.glob("*.py")} == set(AT_THE_TOP)
+    assert {path.relative_to(PACKAGE).parts[0] for path in FILES if path.parent != PACKAGE} == set(DOORS)
+    assert set(DOORS) | set(AT_THE_TOP) == {room.partition(".")[0] for room in TIER}
+
+
+def test_nothing_but_the_command_line_needs_the_lab():
+    for path in FILES:
+        if room_of(path).partition(".")[0] not in ("lab", "cli", "__init__"):
+            assert not [room for room in imported_rooms(path) if room.startswith("lab")], path
 
 
 def test_imports_go_one_way():
@@ -78,37 +86,38 @@ def test_imports_go_one_way():
 
 
 def test_worlds_and_agents_are_apart():
-    for path in (PACKAGE / "agents").rglob("*.py"):
-        assert "worlds" not in imported_rooms(path)
-    for path in (PACKAGE / "worlds").rglob("*.py"):
-        assert not imported_rooms(path) & {"agents", "trials"}
+    for path in (PACKAGE / "tabular" / "agents").rglob("*.py"):
+        assert "tabular.worlds" not in imported_rooms(path)
+    for path in (PACKAGE / "tabular" / "worlds").rglob("*.py"):
+        assert not imported_rooms(path) & {"tabular.agents", "tabular.trials"}
 
 
-def test_storage_knows_no_planner():
+def test_files_know_no_planner():
     """Neither optimism, nor a sweep, nor a particular agent: bytes are bytes."""
-    for path in (PACKAGE / "storage").rglob("*.py"):
-        assert "optimism" not in imported_rooms(path)
-        modules = {".".join(module.split(".")[:3]) for module in imported(path)}
-        assert not modules & {"klearning.models.soft", "klearning.models.sweeps"}
-        agents = {module for module in modules if module.startswith("klearning.agents.")}
-        assert agents <= {"klearning.agents.AGENTS", "klearning.agents.registry"}
+    for name in ("numerics/files.py", "simulators/codec.py", "simulators/learner_file.py"):
+        path = PACKAGE / name
+        assert "tabular.optimism" not in imported_rooms(path)
+        modules = {".".join(module.split(".")[:4]) for module in imported(path)}
+        assert not modules & {"klearning.tabular.models.soft", "klearning.tabular.models.sweeps"}
+        agents = {module for module in modules if module.startswith("klearning.tabular.agents.")}
+        assert agents <= {"klearning.tabular.agents.AGENTS", "klearning.tabular.agents.registry"}
 
 
 def test_a_task_is_seen_by_trials_and_agents_alone():
     """It holds the world. `extension` hands it to agents of readers."""
-    seen = {room_of(path) for path in FILES if "klearning.trials.task.Task" in imported(path)}
-    assert seen == {"trials", "agents", "extension"}
+    seen = {room_of(path) for path in FILES if "klearning.tabular.trials.task.Task" in imported(path)}
+    assert seen == {"tabular.trials", "tabular.agents", "extension"}
 
 
 def test_the_check_sees_every_form_of_import(tmp_path):
     for line in (
-        "import klearning.papers.paper",
-        "from klearning import papers",
-        "def f():\n    from klearning.papers import paper",
-        "ENTRY = 'klearning.papers.paper:Paper'",
+        "import klearning.lab.papers.paper",
+        "from klearning.lab import papers",
+        "def f():\n    from klearning.lab.papers import paper",
+        "ENTRY = 'klearning.lab.papers.paper:Paper'",
     ):
         (tmp_path / "x.py").write_text(line)
-        assert imported_rooms(tmp_path / "x.py") == {"papers"}
+        assert imported_rooms(tmp_path / "x.py") == {"lab.papers"}
 
 
 def test_every_agent_and_world_is_a_public_name():
@@ -117,9 +126,9 @@ def test_every_agent_and_world_is_a_public_name():
 
 def test_report_and_command_line_name_no_paper():
     """Each is one folder, which its figures, and whatever else it brings, are found in."""
-    names = [path.name for path in (PACKAGE / "papers").iterdir() if (path / "__init__.py").is_file()]
+    names = [path.name for path in (PACKAGE / "lab" / "papers").iterdir() if (path / "__init__.py").is_file()]
     assert names
-    for room in ("report", "cli", "figures", "experiments"):
+    for room in ("lab/report", "cli", "lab/figures", "lab/experiments"):
         for path in (PACKAGE / room).rglob("*"):
             if path.suffix in (".py", ".js", ".html"):
                 assert not [name for name in names if name in path.read_text()], f"{path} names a paper"
@@ -138,11 +147,11 @@ def test_nothing_pickles():
 
 
 WRITES = {"write_text", "write_bytes", "savez", "savez_compressed", "to_csv", "to_parquet", "tofile"}
-WRITERS = ("storage/files.py", "arrays/cache.py", "cli/streams.py")  # files of ours, compiled code, the null device
+WRITERS = ("numerics/files.py", "numerics/cache.py", "cli/streams.py")  # files of ours, compiled code, the null device
 
 
 def test_files_are_written_in_one_place():
-    """By `storage.files`, which follows links and refuses what is no regular file."""
+    """By `numerics.files`, which follows links and refuses what is no regular file."""
     for path in FILES:
         if str(path.relative_to(PACKAGE)) in WRITERS:
             continue
@@ -152,4 +161,4 @@ def test_files_are_written_in_one_place():
                 words = [getattr(word, "value", None) for word in [*node.args, *(key.value for key in node.keywords)]]
                 modes = [word for word in words if isinstance(word, str) and re.fullmatch("[rwaxbt+]{1,3}", word)]
                 writes = name in WRITES or (name in ("open", "fdopen") and re.search("[wax+]", "".join(modes)))
-                assert not writes, f"{path}:{node.lineno} writes a file: use storage.files"
+                assert not writes, f"{path}:{node.lineno} writes a file: use numerics.files"

@@ -10,9 +10,9 @@ from bsuite.experiments.catch import analysis as catch_analysis
 from bsuite.experiments.mountain_car import analysis as mountain_car_analysis
 
 import klearning as kl
-from klearning.benchmarks.bsuite import sweep
-from klearning.benchmarks.bsuite.simulators import BOUNDS, SimulatorEnv
 from klearning.deep import DQN
+from klearning.lab.benchmarks.bsuite import sweep
+from klearning.lab.benchmarks.bsuite.simulators import BOUNDS, SimulatorEnv
 
 NAMES = list(BOUNDS)
 ANALYSES = {

@@ -21,7 +21,7 @@ sys.addaudithook(hook)
 def test_the_core_imports_no_networks():
     """Nor does the list of what the extra `deep` has: JAX is imported when one of them is asked for."""
     script = (
-        "import sys, klearning, klearning.deep, klearning.cli; from klearning.agents import AGENTS\n"
+        "import sys, klearning, klearning.deep, klearning.cli; from klearning.tabular.agents import AGENTS\n"
         "assert 'DeepKLearning' in AGENTS.elsewhere and 'DeepKLearning' not in AGENTS\n"
         "assert not {'jax', 'optax'} & set(sys.modules)"
     )

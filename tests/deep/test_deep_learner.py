@@ -17,7 +17,7 @@ import klearning as kl
 from klearning.deep import DQN, DeepKLearning, EnsembleKLearning, register_features
 from klearning.deep.learner import DeepLearner
 from klearning.deep.saving import arrays_of, leaves, settings_of
-from klearning.storage.learner_file import read_archive, write_archive
+from klearning.simulators.learner_file import read_archive, write_archive
 
 TINY: dict[str, Any] = {"hidden": (8,), "batch": 8, "capacity": 64, "updates": 1}
 AGENT = DeepKLearning(**TINY, tilings=2, places=2**6)

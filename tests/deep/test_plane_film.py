@@ -12,9 +12,9 @@ import pytest
 
 import klearning as kl
 from klearning.deep import DQN, DeepKLearning
-from klearning.environments.callbacks import EpisodeReport
-from klearning.report import PlaneFilm
-from klearning.report.plane import MOST
+from klearning.lab.report import PlaneFilm
+from klearning.lab.report.plane import MOST
+from klearning.simulators.callbacks import EpisodeReport
 
 SMALL: dict[str, Any] = {"hidden": (4,), "batch": 8, "updates": 1, "capacity": 600}
 

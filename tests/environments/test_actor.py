@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.environments.actor import Actor, tabulated
-from klearning.environments.learn import actor_for
+from klearning.simulators.actor import Actor, tabulated
+from klearning.simulators.learn import actor_for
 from tests.support.small_worlds import corridor
 
 

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.benchmarks.bsuite import sweep as bsuite_sweep
-from klearning.benchmarks.bsuite.environments import DeepSeaEnv
-from klearning.benchmarks.gymnasium import textbook, toy_text
-from klearning.benchmarks.gymnasium.blackjack import Model, add, blackjack, dealer, number
+from klearning.lab.benchmarks.bsuite import sweep as bsuite_sweep
+from klearning.lab.benchmarks.bsuite.environments import DeepSeaEnv
+from klearning.lab.benchmarks.gymnasium import textbook, toy_text
+from klearning.lab.benchmarks.gymnasium.blackjack import Model, add, blackjack, dealer, number
 from tests.support.commands import klearning
 
 # -- bsuite ------------------------------------------------------------------------------------------------------------

@@ -17,10 +17,10 @@ from bsuite.experiments.deep_sea_stochastic import sweep as stochastic_sweep
 from bsuite.utils import wrappers
 
 import klearning as kl
-from klearning.benchmarks.bsuite import scores as bsuite_scores
-from klearning.benchmarks.bsuite import worlds as bsuite
-from klearning.benchmarks.bsuite.dm_env import Bandit, DeepSea
-from klearning.benchmarks.bsuite.environments import DeepSeaEnv
+from klearning.lab.benchmarks.bsuite import scores as bsuite_scores
+from klearning.lab.benchmarks.bsuite import worlds as bsuite
+from klearning.lab.benchmarks.bsuite.dm_env import Bandit, DeepSea
+from klearning.lab.benchmarks.bsuite.environments import DeepSeaEnv
 
 SIZES = range(1, 21)
 

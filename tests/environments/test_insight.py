@@ -13,9 +13,9 @@ import pytest
 from gymnasium import spaces
 
 import klearning as kl
-from klearning.agents import AGENTS
-from klearning.beliefs.value_draws import value_spread
-from klearning.environments.accounts import named_parts, plain
+from klearning.simulators.accounts import named_parts, plain
+from klearning.tabular.agents import AGENTS
+from klearning.tabular.beliefs.value_draws import value_spread
 from tests.support.crafted_records import ESCAPES, SCRIPT
 from tests.support.doc_blocks import ROOT, blocks_of
 from tests.support.oracles import assert_close

@@ -14,7 +14,7 @@ import gymnasium
 import pytest
 
 import klearning as kl
-from klearning.arrays.interrupts import uninterrupted
+from klearning.numerics.interrupts import uninterrupted
 
 AGENTS = [kl.KLearning(), kl.PSRL(), kl.UCRL2(), kl.QLearning()]
 

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import klearning as kl
-from klearning.arrays.rows import dense_block, row_sums, rows_to_layers
-from klearning.arrays.trees import fields_of, leaves, mark_of, take_apart, widen
-from klearning.environments.learner_state import arrays_of, settings_of
-from klearning.models.sweeps import Model
-from klearning.trials.task import Streams
-from klearning.trials.trial import new_task
+from klearning.numerics.rows import dense_block, row_sums, rows_to_layers
+from klearning.numerics.trees import fields_of, leaves, mark_of, take_apart, widen
+from klearning.simulators.learner_state import arrays_of, settings_of
+from klearning.tabular.models.sweeps import Model
+from klearning.tabular.trials.task import Streams
+from klearning.tabular.trials.trial import new_task
 from tests.support.agents import STEPWISE
 from tests.support.cases import modest
 from tests.support.small_worlds import corridor, leaving

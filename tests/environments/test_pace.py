@@ -2,8 +2,8 @@
 
 import pytest
 
-from klearning.environments import pace
-from klearning.environments.pace import Pace, duration
+from klearning.simulators import pace
+from klearning.simulators.pace import Pace, duration
 
 
 @pytest.fixture

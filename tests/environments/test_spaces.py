@@ -9,8 +9,8 @@ from gymnasium import spaces
 from hypothesis import given
 from hypothesis import strategies as st
 
-from klearning.environments.numbering import Numbering
-from klearning.storage.codec import build_space, space_data
+from klearning.simulators.codec import build_space, space_data
+from klearning.simulators.numbering import Numbering
 from tests.support.cases import thorough
 
 small, start = st.integers(1, 4), st.integers(-3, 3)

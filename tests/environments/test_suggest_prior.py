@@ -7,9 +7,9 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import SyncVectorEnv
 
 import klearning as kl
-from klearning.environments.suggest_prior import MASSES, Pair, Play, mass_of_rows
-from klearning.experiments.spec import make_spec
-from klearning.storage.codec import build_prior, prior_data
+from klearning.lab.experiments.spec import make_spec
+from klearning.simulators.codec import build_prior, prior_data
+from klearning.simulators.suggest_prior import MASSES, Pair, Play, mass_of_rows
 
 
 class Rooms(gym.Env):

@@ -8,10 +8,10 @@ import pytest
 from gymnasium.spaces import Discrete
 
 import klearning as kl
-from klearning.environments.horizons import effective_horizon, tail
-from klearning.environments.masks import restricted
-from klearning.environments.stopping import certify
-from klearning.models.sweeps import hard_sweep
+from klearning.simulators.adapters.masks import restricted
+from klearning.simulators.horizons import effective_horizon, tail
+from klearning.simulators.stopping import certify
+from klearning.tabular.models.sweeps import hard_sweep
 
 AGENTS = {
     "reward": kl.KLearning(),

@@ -10,8 +10,8 @@ import pytest
 from gymnasium import spaces
 
 import klearning as kl
-from klearning.arrays.trees import take_apart
-from klearning.models.tabular import read_horizon
+from klearning.numerics.trees import take_apart
+from klearning.tabular.models.tabular import read_horizon
 from tests.support.small_worlds import Corridor, corridor
 
 

@@ -10,8 +10,8 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import klearning as kl
-from klearning.environments.learner_state import load
-from klearning.models.tabular import END
+from klearning.simulators.learner_state import load
+from klearning.tabular.models.tabular import END
 from tests.environments.test_actor import Tavern
 from tests.environments.test_training import assert_same_learning
 from tests.support.small_worlds import corridor

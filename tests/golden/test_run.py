@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.agents.k_learning import KLearning
-from klearning.papers.odonoghue2021.protocols import PRINTED, TEXT
-from klearning.trials import regret
-from klearning.trials.trial import new_task
+from klearning.lab.papers.odonoghue2021.protocols import PRINTED, TEXT
+from klearning.tabular.agents.k_learning import KLearning
+from klearning.tabular.trials import regret
+from klearning.tabular.trials.trial import new_task
 
 SMALL = {
     "one state": lambda: kl.bandit([0.1, 0.9], noise=0.1),

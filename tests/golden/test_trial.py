@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.agents import AGENTS
-from klearning.arrays.trees import take_apart
-from klearning.storage.files import arrays_from_bytes, arrays_to_bytes
-from klearning.trials import chunks as chunking
-from klearning.trials.trial import Trial
+from klearning.numerics.files import arrays_from_bytes, arrays_to_bytes
+from klearning.numerics.trees import take_apart
+from klearning.tabular.agents import AGENTS
+from klearning.tabular.trials import chunks as chunking
+from klearning.tabular.trials.trial import Trial
 
 EPISODES = 40
 COINS = kl.Prior(kl.Beta(), kl.Dirichlet(1.0))

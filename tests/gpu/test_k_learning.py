@@ -8,11 +8,11 @@ import pytest
 from numba import cuda
 
 import klearning as kl
-from klearning.agents.fixed_optimism import plan
 from klearning.gpu.batch import beliefs, new_batch
 from klearning.gpu.k_learning import KLearningForm, Search, plans_for
 from klearning.gpu.layout import F, new_log, zeros
-from klearning.optimism.program import k_values, program, solve_at
+from klearning.tabular.agents.fixed_optimism import plan
+from klearning.tabular.optimism.program import k_values, program, solve_at
 
 SEEDS, EPISODES = 2, 3
 COINS = kl.MDP.from_layers(

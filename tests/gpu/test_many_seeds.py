@@ -7,9 +7,9 @@ import klearning as kl
 from klearning.cli import main
 from klearning.gpu import solved_times, times
 from klearning.gpu.seeds import FORMS
-from klearning.papers.odonoghue2021 import many_seeds
-from klearning.papers.odonoghue2021.many_seeds import PLAYERS, Crowd
-from klearning.papers.odonoghue2021.protocols import K_OPTIMAL, PROTOCOLS, TEXT
+from klearning.lab.papers.odonoghue2021 import many_seeds
+from klearning.lab.papers.odonoghue2021.many_seeds import PLAYERS, Crowd
+from klearning.lab.papers.odonoghue2021.protocols import K_OPTIMAL, PROTOCOLS, TEXT
 
 EPISODES = 40
 

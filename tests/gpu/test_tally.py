@@ -5,7 +5,7 @@ from numba import cuda
 
 from klearning.gpu.layout import F, Log
 from klearning.gpu.tally import LOST, SQUARE, SUMS, VALUE, Tally
-from klearning.trials import regret
+from klearning.tabular.trials import regret
 
 SEEDS, LAUNCHES = 40, (7, 3, 1, 19)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.trials.regret import first_hit, time_to_solve
+from klearning.tabular.trials.regret import first_hit, time_to_solve
 
 
 def pigeonhole_sum(choices, weight):

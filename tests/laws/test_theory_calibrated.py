@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import klearning as kl
-from klearning import theory
+from klearning.lab import theory
 from tests.support.cases import BONUSES, any_number, cases, modest
 from tests.support.theory_cases import enumerable, temperatures
 

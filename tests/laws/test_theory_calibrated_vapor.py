@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import klearning as kl
-from klearning import theory
-from klearning.optimism.doubts import DOUBTS
+from klearning.lab import theory
+from klearning.tabular.optimism.vapor.doubts import DOUBTS
 from tests.support.cases import cases, modest
 from tests.support.theory_cases import enumerable
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 import klearning as kl
-from klearning import theory
-from klearning.theory.inequality import Inequality, flat
+from klearning.lab import theory
+from klearning.lab.theory.inequality import Inequality, flat
 from tests.support import oracles
 from tests.support.cases import modest, random_case
 from tests.support.theory_cases import enumerable, temperatures

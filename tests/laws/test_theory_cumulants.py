@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.special import hyp1f1, roots_hermitenorm
 
 import klearning as kl
-from klearning import theory
-from klearning.beliefs.distributions import gauss_beta, gauss_dirichlet, gauss_normal
+from klearning.lab import theory
+from klearning.tabular.beliefs.distributions import gauss_beta, gauss_dirichlet, gauss_normal
 from tests.support import oracles
 from tests.support.cases import cases, modest, random_case
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from klearning import theory
-from klearning.theory.dirichlet import beta_stop_loss, normal_stop_loss
+from klearning.lab import theory
+from klearning.lab.theory.dirichlet import beta_stop_loss, normal_stop_loss
 from tests.support.cases import modest
 
 LEVELS = np.linspace(-0.2, 1.1, 27)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import klearning as kl
-from klearning import theory
-from klearning.theory.duality import half_variances
+from klearning.lab import theory
+from klearning.lab.theory.duality import half_variances
 from tests.laws.test_theory_unrolling import random_policy
 from tests.support import oracles
 from tests.support.cases import BONUSES, any_number, cases, modest

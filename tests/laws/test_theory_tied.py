@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning import theory
-from klearning.models.mdp import evaluate
-from klearning.theory.ensembles import row_mass
-from klearning.theory.optimistic import bonus_at
+from klearning.lab import theory
+from klearning.lab.theory.ensembles import row_mass
+from klearning.lab.theory.optimistic import bonus_at
+from klearning.tabular.models.mdp import evaluate
 
 TAU = 0.6
 

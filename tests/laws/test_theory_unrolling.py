@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import klearning as kl
-from klearning import theory
-from klearning.theory.inequality import flat
-from klearning.theory.optimistic import entropy
+from klearning.lab import theory
+from klearning.lab.theory.inequality import flat
+from klearning.lab.theory.optimistic import entropy
 from tests.support import oracles
 from tests.support.cases import BONUSES, any_number, cases, modest
 from tests.support.theory_cases import enumerable, temperatures

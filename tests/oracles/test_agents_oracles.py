@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 
 import klearning as kl
-from klearning.agents import optimistic_q_learning as oql
-from klearning.agents import q_learning, rlsvi, soft_td, ucbvi, ucfh, ucrl2
-from klearning.agents.value_iteration import planning
-from klearning.arrays.rows import rows_from_layers, rows_to_layers
-from klearning.beliefs.posterior import Episode
+from klearning.numerics.rows import rows_from_layers, rows_to_layers
+from klearning.tabular.agents import optimistic_q_learning as oql
+from klearning.tabular.agents import q_learning, rlsvi, soft_td, ucbvi, ucfh, ucrl2
+from klearning.tabular.agents.value_iteration import planning
+from klearning.tabular.beliefs.posterior import Episode
 from tests.support import agent_oracles as slow
 
 COINS = kl.Prior(kl.Beta(1.0, 2.0), kl.Dirichlet(1.5))

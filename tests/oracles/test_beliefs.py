@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import klearning as kl
-from klearning.beliefs.tables import tables_for
+from klearning.tabular.beliefs.tables import tables_for
 from tests.support import oracles
 from tests.support.cases import REWARDS, TRANSITIONS, any_number, cases, modest, random_case
 from tests.support.oracles import assert_close

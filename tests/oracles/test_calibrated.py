@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import klearning as kl
-from klearning import theory
-from klearning.agents import psrl
-from klearning.agents.value_iteration import planning
-from klearning.models.sweeps import at_start
-from klearning.optimism.calibration import LEAST, PRECISION, calibrate
-from klearning.optimism.certificate import draw_regrets
-from klearning.optimism.program import program
-from klearning.storage.codec import agent_data, build_agent
-from klearning.theory import shared_phi
-from klearning.trials.task import Streams
+from klearning.lab import theory
+from klearning.lab.theory import shared_phi
+from klearning.simulators.codec import agent_data, build_agent
+from klearning.tabular.agents import psrl
+from klearning.tabular.agents.value_iteration import planning
+from klearning.tabular.models.sweeps import at_start
+from klearning.tabular.optimism.calibration import LEAST, PRECISION, calibrate
+from klearning.tabular.optimism.certificate import draw_regrets
+from klearning.tabular.optimism.program import program
+from klearning.tabular.trials.task import Streams
 from tests.support.cases import BONUSES, cases, modest
 
 ERRORS = 4.4  # standard errors, two-sided: 1.1e-5 by chance

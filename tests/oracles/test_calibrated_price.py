@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.models.soft import soft_sweep
-from klearning.optimism.blended_sweep import blended_arrays, blended_sweep
-from klearning.optimism.calibration import PRECISION, calibrate_with_price
-from klearning.optimism.priced_sweep import priced_sweep
-from klearning.optimism.program import program
-from klearning.trials.trial import Trial
+from klearning.tabular.models.soft import soft_sweep
+from klearning.tabular.optimism.calibration import PRECISION, calibrate_with_price
+from klearning.tabular.optimism.program import program
+from klearning.tabular.optimism.split.blended_sweep import blended_arrays, blended_sweep
+from klearning.tabular.optimism.split.priced_sweep import priced_sweep
+from klearning.tabular.trials.trial import Trial
 
 COINS = kl.Prior(kl.Beta(1.0, 1.0), kl.Dirichlet(1.0))
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.optimism.calibration import LEAST
-from klearning.storage.codec import agent_data, build_agent
-from klearning.trials.task import Streams
+from klearning.simulators.codec import agent_data, build_agent
+from klearning.tabular.optimism.calibration import LEAST
+from klearning.tabular.trials.task import Streams
 from tests.oracles.test_vapor import learnt
 
 COINS = kl.Prior(kl.Beta(1.0, 1.0), kl.Dirichlet(1.0))

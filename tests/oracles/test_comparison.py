@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.comparison import Entrant, contest
-from klearning.comparison.entrants import METRICS, enter, pairing, random_value
-from klearning.statistics import (
+from klearning.lab.comparison import Entrant, contest
+from klearning.lab.comparison.entrants import METRICS, enter, pairing, random_value
+from klearning.numerics.statistics import (
     chance_below,
     holm,
     interquartile_interval,

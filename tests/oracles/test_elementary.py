@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from klearning.arrays.elementary import exp_negative, log1p_unit, log_near_one, log_unit
+from klearning.numerics.elementary import exp_negative, log1p_unit, log_near_one, log_unit
 
 ULPS = 3
 

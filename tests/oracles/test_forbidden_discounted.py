@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.beliefs.belief import Belief
-from klearning.beliefs.posterior import Episode, forget
-from klearning.models.sweeps import FORBIDDEN
-from klearning.optimism.program import program
-from klearning.trials.task import Streams
+from klearning.tabular.beliefs.belief import Belief
+from klearning.tabular.beliefs.posterior import Episode, forget
+from klearning.tabular.models.sweeps import FORBIDDEN
+from klearning.tabular.optimism.program import program
+from klearning.tabular.trials.task import Streams
 
 S, A, H = 4, 3, 5
 PRIOR = kl.Prior(kl.Gaussian(0.1, 0.7, 0.5), kl.Dirichlet(0.6), stationary=True)

@@ -9,8 +9,8 @@ import pytest
 from numba import cuda
 
 import klearning as kl
-from klearning.arrays.rows import places
 from klearning.gpu.layout import slots
+from klearning.numerics.rows import places
 
 
 @pytest.mark.slow

@@ -16,12 +16,12 @@ import pytest
 from scipy import stats
 
 import klearning as kl
-from klearning.beliefs.posterior import Episode
 from klearning.gpu import value_iteration as vi
 from klearning.gpu.layout import F
 from klearning.gpu.random import run_key
 from klearning.gpu.seeds import FORMS
-from klearning.trials.task import Streams
+from klearning.tabular.beliefs.posterior import Episode
+from klearning.tabular.trials.task import Streams
 from tests.support.device_functions import host_counts, host_world, on_cpu
 
 PRIOR = kl.Prior(kl.Gaussian(0.2, 0.8, 0.5), kl.Dirichlet(0.7))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.optimism.information import best_mixture, fill_gains, informed_share
+from klearning.tabular.optimism.information import best_mixture, fill_gains, informed_share
 
 COINS = kl.Prior(kl.Beta(1.0, 1.0), kl.Dirichlet(1.0))
 

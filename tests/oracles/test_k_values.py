@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import klearning as kl
-from klearning.models.soft import boltzmann, soft_arrays, soft_sweep
-from klearning.optimism.program import program
+from klearning.tabular.models.soft import boltzmann, soft_arrays, soft_sweep
+from klearning.tabular.optimism.program import program
 from tests.support import oracles
 from tests.support.cases import BONUSES, Case, any_number, cases, certain_case, modest, random_case, thorough
 from tests.support.oracles import assert_close

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.arrays.compiled import kernel
-from klearning.arrays.elementary import exp_negative, log1p_unit, log_near_one
-from klearning.arrays.lanes import (
+from klearning.numerics.compiled import kernel
+from klearning.numerics.elementary import exp_negative, log1p_unit, log_near_one
+from klearning.numerics.lanes import (
     LANES,
     as_floats,
     choose,
@@ -22,12 +22,12 @@ from klearning.arrays.lanes import (
     store,
     truncated,
 )
-from klearning.arrays.rows import Rows
-from klearning.arrays.types import Floats, Ints
-from klearning.beliefs.belief import Belief, Prior
-from klearning.models.soft import soft_arrays, soft_sweep
-from klearning.models.sweeps import hard_sweep, policy_sweep
-from klearning.trials.trial import Trial
+from klearning.numerics.rows import Rows
+from klearning.numerics.types import Floats, Ints
+from klearning.tabular.beliefs.belief import Belief, Prior
+from klearning.tabular.models.soft import soft_arrays, soft_sweep
+from klearning.tabular.models.sweeps import hard_sweep, policy_sweep
+from klearning.tabular.trials.trial import Trial
 
 
 @kernel

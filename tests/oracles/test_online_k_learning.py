@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.agents import online_k_learning as online
-from klearning.agents.replay import MOST, empty_replay, fading, keep, pick
-from klearning.arrays.tree_checks import restored
-from klearning.arrays.trees import leaves
+from klearning.numerics.tree_checks import restored
+from klearning.numerics.trees import leaves
+from klearning.tabular.agents import online_k_learning as online
+from klearning.tabular.agents.replay import MOST, empty_replay, fading, keep, pick
 from tests.support import agent_oracles as slow
 from tests.support import oracles
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import klearning as kl
-from klearning.trials.trial import new_task
+from klearning.tabular.trials.trial import new_task
 from tests.support import agent_oracles as slow
 
 DELTA, WORLDS = 0.1, 40

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.optimism.bonuses import BONUSES
+from klearning.tabular.optimism.bonuses import BONUSES
 from tests.support.cases import REWARDS, TRANSITIONS, random_case
 
 DRAWS = 200

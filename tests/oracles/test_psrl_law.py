@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 import klearning as kl
-from klearning.agents import psrl
-from klearning.agents.value_iteration import planning
-from klearning.beliefs.sampling import draw_optimal, sample_reward
-from klearning.trials.trial import new_task
+from klearning.tabular.agents import psrl
+from klearning.tabular.agents.value_iteration import planning
+from klearning.tabular.beliefs.sampling import draw_optimal, sample_reward
+from klearning.tabular.trials.trial import new_task
 
 DRAWS = 8_000
 CERTAIN = kl.Gaussian(0.0, 0.0, 0.5)  # rewards

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from klearning.arrays.rows import (
+from klearning.numerics.rows import (
     add_weight,
     copy_rows,
     empty_rows,

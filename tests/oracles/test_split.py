@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import klearning as kl
-from klearning import theory
+from klearning.lab import theory
 from tests.oracles.test_optimism import least_certainty_equivalent, posterior_q_values
 from tests.support import oracles
 from tests.support.cases import any_number, cases, modest, random_case, thorough

@@ -7,8 +7,8 @@ import pytest
 from gymnasium.spaces import Discrete
 
 import klearning as kl
-from klearning.arrays.rows import row_sums
-from klearning.trials.trial import new_task
+from klearning.numerics.rows import row_sums
+from klearning.tabular.trials.trial import new_task
 
 HORIZON = 4
 AGENT = kl.KLearning(bonus="split")

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import klearning as kl
-from klearning import theory
+from klearning.lab import theory
 from tests.oracles.test_temperature import mean_return
 from tests.support.cases import any_number, cases, modest, random_case
 from tests.support.split_cases import one_row

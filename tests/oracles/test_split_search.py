@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import klearning as kl
-from klearning import theory
+from klearning.lab import theory
 from tests.support.cases import any_number, cases, certain_case, modest, random_case, thorough
 from tests.support.split_cases import Sweeps
 

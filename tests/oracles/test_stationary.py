@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import klearning as kl
-from klearning.arrays.rows import dense_block, rows_from_layers
-from klearning.arrays.types import Layers
-from klearning.beliefs.posterior import Episode, Posterior
-from klearning.beliefs.sampling import draw_shared
-from klearning.models.sweeps import Model
-from klearning.optimism.bonuses import fill
-from klearning.trials.task import Streams
-from klearning.trials.trial import new_task
+from klearning.numerics.rows import dense_block, rows_from_layers
+from klearning.numerics.types import Layers
+from klearning.tabular.beliefs.posterior import Episode, Posterior
+from klearning.tabular.beliefs.sampling import draw_shared
+from klearning.tabular.models.sweeps import Model
+from klearning.tabular.optimism.bonuses import fill
+from klearning.tabular.trials.task import Streams
+from klearning.tabular.trials.trial import new_task
 from tests.support import oracles
 from tests.support.agents import STEPWISE
 from tests.support.cases import BONUSES, REWARDS, TRANSITIONS, modest

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import klearning as kl
-from klearning.trials.task import Streams
+from klearning.tabular.trials.task import Streams
 
 L, ACTIONS, PLANS, DRAWS = 20, 2, 400, 200
 ERRORS = 4.4  # standard errors, two-sided: 1.1e-5 by chance

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import klearning as kl
-from klearning.optimism.program import program
-from klearning.optimism.temperature import Point, at_optimum, lowest_between
-from klearning.trials.trial import Trial
+from klearning.tabular.optimism.program import program
+from klearning.tabular.optimism.temperature import Point, at_optimum, lowest_between
+from klearning.tabular.trials.trial import Trial
 from tests.support import oracles
 from tests.support.cases import BONUSES, Case, any_number, cases, certain_case, modest, random_case, thorough
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from klearning.arrays.uniforms import half_key, one_to_two, threefry
+from klearning.numerics.uniforms import half_key, one_to_two, threefry
 
 ONES = 2**64 - 1
 PUBLISHED = [  # key, place, words: `kat_vectors` of Random123, threefry2x64 with 20 rounds

@@ -5,13 +5,13 @@ import pytest
 from scipy import stats
 
 import klearning as kl
-from klearning import theory
-from klearning.agents.registry import AGENTS
-from klearning.arrays.compiled import kernel
-from klearning.arrays.tree_checks import restored
-from klearning.arrays.trees import leaves
-from klearning.beliefs.posterior import Episode, learn
-from klearning.beliefs.sampling import sample_reward
+from klearning.lab import theory
+from klearning.numerics.compiled import kernel
+from klearning.numerics.tree_checks import restored
+from klearning.numerics.trees import leaves
+from klearning.tabular.agents.registry import AGENTS
+from klearning.tabular.beliefs.posterior import Episode, learn
+from klearning.tabular.beliefs.sampling import sample_reward
 from tests.support.cases import random_case
 
 FAMILY = kl.UnknownNoise(mean=0.3, sd=0.8, noise=0.5, strength=1.5)
@@ -159,7 +159,7 @@ def test_it_finds_out_which_arm_is_noisy():
 
 def test_one_prior_does_both_deep_seas():
     """bsuite's, of size 10, one seed each; no known noise does well in all sizes (docs/evidence/benchmarks.md)."""
-    from klearning.benchmarks.bsuite.sweep import run_setting, score
+    from klearning.lab.benchmarks.bsuite.sweep import run_setting, score
 
     setting = {"size": 10, "mapping_seed": 42}
     for name in ("deep_sea", "deep_sea_stochastic"):

@@ -6,8 +6,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from klearning import theory
-from klearning.optimism.unseen_mass import DENSE, KNOTS, MOST, place_of, table
+from klearning.lab import theory
+from klearning.tabular.optimism.split.unseen_mass import DENSE, KNOTS, MOST, place_of, table
 
 MASSES = (0.01, 0.3, 1.0, 7.5, 40.0)
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import brentq
 
 import klearning as kl
-from klearning.optimism.occupancy import dual, flow_arrays, follow, inflows, make_room, set_doubts
-from klearning.optimism.vapor import uncertain
+from klearning.tabular.optimism.vapor.occupancy import dual, flow_arrays, follow, inflows, make_room, set_doubts
+from klearning.tabular.optimism.vapor.plan import uncertain
 
 WIDTHS = {"one state": [1], "ragged": [2, 4, 1, 3], "triangle": [1, 2, 3, 4], "one per layer": [1, 1, 1]}
 
@@ -320,7 +320,7 @@ def test_units_do_not_matter(scale):
 
 
 def test_room_is_no_part_of_the_memory():
-    from klearning.arrays.trees import leaf_names
+    from klearning.numerics.trees import leaf_names
 
     names = leaf_names(kl.VAPOR().begin(kl.Belief.before(kl.Prior(), kl.deep_sea(3))))
     assert not any(".work." in name for name in names)

@@ -8,8 +8,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
 import klearning as kl
-from klearning import theory
-from klearning.optimism.beta_arms import beta_cumulants
+from klearning.lab import theory
+from klearning.tabular.optimism.bandits.beta_arms import beta_cumulants
 
 RNG = np.random.default_rng(0)
 INSTANCES = [

@@ -10,7 +10,7 @@ import pytest
 from scipy import optimize
 
 import klearning as kl
-from klearning.optimism.certificate import least_value
+from klearning.tabular.optimism.certificate import least_value
 from tests.oracles.test_proved import expected_optimum, tied
 from tests.oracles.test_stationary import random_tied
 from tests.support.cases import REWARDS, TRANSITIONS

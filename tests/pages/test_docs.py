@@ -83,7 +83,7 @@ def test_links_lead_somewhere(page):
 
 
 def test_every_agent_has_a_page():
-    from klearning.agents import AGENTS
+    from klearning.tabular.agents import AGENTS
 
     index = (ROOT / "docs" / "reference" / "agents" / "README.md").read_text()
     for name in AGENTS:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import klearning as kl
-from klearning import theory
+from klearning.lab import theory
 
 PACKAGE = Path(kl.__file__).parent
 TESTS = Path(__file__).parents[1]

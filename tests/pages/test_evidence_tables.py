@@ -5,8 +5,9 @@ import json
 import pytest
 
 from bench.record import EVIDENCE, with_table
-from klearning.experiments import index, spec, store
-from klearning.storage import codec, files
+from klearning.lab.experiments import index, spec, store
+from klearning.numerics import files
+from klearning.simulators import codec
 
 FILES = sorted(EVIDENCE.glob("*.json"))
 RELIABILITY = json.loads((EVIDENCE / "reliability.json").read_text())

@@ -10,7 +10,9 @@ from urllib.parse import quote
 import pytest
 
 import klearning as kl
-from klearning import extension, games, statistics, theory
+from klearning import extension, games
+from klearning.lab import theory
+from klearning.numerics import statistics
 from tests.browser.test_report_browser import until
 from tests.support.browser import Browser, missing
 from tests.support.crafted_records import SCRIPT

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.experiments.batch import get
-from klearning.experiments.store import Store
-from klearning.experiments.sweep import run_batches
-from klearning.papers.odonoghue2021 import knowledge, misspecified, study
-from klearning.papers.odonoghue2021.study_figure import Study
+from klearning.lab.experiments.batch import get
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.sweep import run_batches
+from klearning.lab.papers.odonoghue2021 import knowledge, misspecified, study
+from klearning.lab.papers.odonoghue2021.study_figure import Study
 from tests.pages.test_docs import ROOT, blocks
 
 PRACTICE = (ROOT / "docs" / "evidence" / "theory_to_practice.md").read_text()

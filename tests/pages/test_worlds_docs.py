@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.agents import AGENTS
-from klearning.worlds import SOURCES, WORLDS
+from klearning.tabular.agents import AGENTS
+from klearning.tabular.worlds import SOURCES, WORLDS
 from tests.pages.test_docs import ROOT, blocks
 
 PAGE = (ROOT / "docs" / "reference" / "worlds.md").read_text()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.papers.odonoghue2021.protocols import TEXT
+from klearning.lab.papers.odonoghue2021.protocols import TEXT
 
 # Mean first hit and time to solve by independent code (3 seeds of PSRL, 5 of RLSVI), then the standard deviations of
 # one seed, as measured with this package over 40 seeds (30 at depth 30, 10 and 20 at depth 50).

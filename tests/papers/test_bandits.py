@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from klearning.experiments.store import Store
-from klearning.experiments.summaries import summarise
-from klearning.experiments.sweep import run_batches
-from klearning.papers import PAPERS
-from klearning.papers.odonoghue_lattimore2021 import bandits
-from klearning.papers.odonoghue_lattimore2021.bandits import KINDS, THOMPSON, VARIATIONAL, Bandits
-from klearning.papers.paper import Extent
-from klearning.papers.publish import publish
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.summaries import summarise
+from klearning.lab.experiments.sweep import run_batches
+from klearning.lab.papers import PAPERS
+from klearning.lab.papers.odonoghue_lattimore2021 import bandits
+from klearning.lab.papers.odonoghue_lattimore2021.bandits import KINDS, THOMPSON, VARIATIONAL, Bandits
+from klearning.lab.papers.paper import Extent
+from klearning.lab.papers.publish import publish
 
 SMALL = Bandits(worlds=40, episodes=60)
 

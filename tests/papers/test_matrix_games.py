@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from klearning import games
-from klearning.experiments.batch import arrays_of, play_missing
-from klearning.experiments.spec import make_spec
-from klearning.experiments.store import Store
-from klearning.experiments.summaries import summarise
-from klearning.experiments.sweep import sweep
-from klearning.papers import PAPERS
-from klearning.papers.odonoghue_lattimore_osband2021 import regret
-from klearning.papers.odonoghue_lattimore_osband2021.mixtures import Mixtures, Paths, draw
-from klearning.papers.odonoghue_lattimore_osband2021.regret import (
+from klearning.lab.experiments.batch import arrays_of, play_missing
+from klearning.lab.experiments.spec import make_spec
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.summaries import summarise
+from klearning.lab.experiments.sweep import sweep
+from klearning.lab.papers import PAPERS
+from klearning.lab.papers.odonoghue_lattimore_osband2021 import regret
+from klearning.lab.papers.odonoghue_lattimore_osband2021.mixtures import Mixtures, Paths, draw
+from klearning.lab.papers.odonoghue_lattimore_osband2021.regret import (
     ADVERSARIAL,
     GAMES,
     K_LEARNING,
@@ -31,11 +31,11 @@ from klearning.papers.odonoghue_lattimore_osband2021.regret import (
     Growth,
     Regret,
 )
-from klearning.papers.paper import Extent
-from klearning.papers.publish import publish
-from klearning.report import build, films, paper_charts
-from klearning.report.labels import looks
-from klearning.report.mixtures import match_film, mixtures_of
+from klearning.lab.papers.paper import Extent
+from klearning.lab.papers.publish import publish
+from klearning.lab.report import build, films, paper_charts
+from klearning.lab.report.labels import looks
+from klearning.lab.report.mixtures import match_film, mixtures_of
 
 SMALL = Regret(seeds=10, rounds=40)
 

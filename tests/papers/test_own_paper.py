@@ -9,15 +9,15 @@ from textwrap import dedent
 import pytest
 from click.testing import CliRunner
 
-from klearning import papers
 from klearning.cli import commands
 from klearning.cli.reproduce import figure_names, protocol_names
-from klearning.papers import odonoghue2021
+from klearning.lab import papers
+from klearning.lab.papers import odonoghue2021
 
 PAPER = """
-    from klearning.papers import register
-    from klearning.papers.figure import Protocol
-    from klearning.papers.paper import Paper
+    from klearning.lab.papers import register
+    from klearning.lab.papers.figure import Protocol
+    from klearning.lab.papers.paper import Paper
 
     HASTY = Protocol("hasty", "hasty settings", "thirty episodes, no more")
     PAPER = register(Paper("toy2099", "Toy (2099), On toys", __name__, {"hasty": HASTY}, remark="Toys are small."))
@@ -28,11 +28,11 @@ FIGURE = """
 
     import numpy as np
 
-    from klearning.experiments.spec import make_spec
-    from klearning.figures.canvas import new_figure, styled
-    from klearning.figures.markup import element
-    from klearning.papers.claims import Claim, Verdict
-    from klearning.papers.figure import Figure
+    from klearning.lab.experiments.spec import make_spec
+    from klearning.lab.figures.canvas import new_figure, styled
+    from klearning.lab.figures.markup import element
+    from klearning.lab.papers.claims import Claim, Verdict
+    from klearning.lab.papers.figure import Figure
     from toy_paper import HASTY
 
     WORLD = {"name": "river_swim", "states": 3, "horizon": 3}
@@ -136,7 +136,7 @@ def test_a_name_is_taken_once(toy):
 
 def test_a_figure_is_one_file_in_its_paper(tmp_path, monkeypatch):
     """A file beside the others brings its FIGURES; nothing else is told of it."""
-    text = "from klearning.papers.figure import Figure\nFIGURES = (Figure('figure9'),)\n"
+    text = "from klearning.lab.papers.figure import Figure\nFIGURES = (Figure('figure9'),)\n"
     (tmp_path / "figure_nine.py").write_text(text)
     monkeypatch.setattr(odonoghue2021, "__path__", [*odonoghue2021.__path__, str(tmp_path)])
     try:
@@ -150,8 +150,8 @@ def test_a_figure_is_one_file_in_its_paper(tmp_path, monkeypatch):
 
 def test_a_paper_may_be_one_file(tmp_path, monkeypatch):
     (tmp_path / "note2099.py").write_text(
-        "from klearning.papers.figure import Figure\n"
-        "from klearning.papers.paper import Paper\n"
+        "from klearning.lab.papers.figure import Figure\n"
+        "from klearning.lab.papers.paper import Paper\n"
         "FIGURES = (Figure('figure1'),)\n"
         "PAPER = Paper('note2099', 'A note', __name__)\n"
     )

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from klearning.cli.reproduce import run_stages
-from klearning.experiments.spec import make_spec
-from klearning.experiments.store import Record, Store
-from klearning.papers.odonoghue2021 import bayes_regret, figure2, heatmaps
-from klearning.papers.odonoghue2021.learning_times import learning_table
-from klearning.papers.odonoghue2021.protocols import GREEDY, K_OPTIMAL, K_SCHEDULE, PRINTED, SOFT, TEXT, THOMPSON
-from klearning.papers.paper import Extent
-from klearning.papers.publish import publish
-from klearning.theory import regret_bound
+from klearning.lab.experiments.spec import make_spec
+from klearning.lab.experiments.store import Record, Store
+from klearning.lab.papers.odonoghue2021 import bayes_regret, figure2, heatmaps
+from klearning.lab.papers.odonoghue2021.learning_times import learning_table
+from klearning.lab.papers.odonoghue2021.protocols import GREEDY, K_OPTIMAL, K_SCHEDULE, PRINTED, SOFT, TEXT, THOMPSON
+from klearning.lab.papers.paper import Extent
+from klearning.lab.papers.publish import publish
+from klearning.lab.theory import regret_bound
 from tests.support.papers import TINY, figure, fill, tiny_store
 
 

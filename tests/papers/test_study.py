@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.experiments.store import Store
-from klearning.experiments.sweep import run_batches
-from klearning.papers.odonoghue2021 import growth, study, study_figure
-from klearning.papers.odonoghue2021.study import CENTRE, GRID, LONG, Size, label
-from klearning.papers.odonoghue2021.study_figure import Study
-from klearning.papers.paper import Extent
-from klearning.papers.publish import publish
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.sweep import run_batches
+from klearning.lab.papers.odonoghue2021 import growth, study, study_figure
+from klearning.lab.papers.odonoghue2021.study import CENTRE, GRID, LONG, Size, label
+from klearning.lab.papers.odonoghue2021.study_figure import Study
+from klearning.lab.papers.paper import Extent
+from klearning.lab.papers.publish import publish
 from tests.support.papers import PAPER
 
 SMALL = Study(worlds=20, episodes=40, long_worlds=20, long_episodes=200)

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from klearning.experiments.store import Store
-from klearning.experiments.summaries import summarise
-from klearning.experiments.sweep import run_batches
-from klearning.papers import PAPERS
-from klearning.papers.paper import Extent
-from klearning.papers.publish import publish
-from klearning.papers.tarbouriech2023 import learning
-from klearning.papers.tarbouriech2023.learning import CALIBRATED, K_LEARNING, THOMPSON, VARIATIONAL, Learning
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.summaries import summarise
+from klearning.lab.experiments.sweep import run_batches
+from klearning.lab.papers import PAPERS
+from klearning.lab.papers.paper import Extent
+from klearning.lab.papers.publish import publish
+from klearning.lab.papers.tarbouriech2023 import learning
+from klearning.lab.papers.tarbouriech2023.learning import CALIBRATED, K_LEARNING, THOMPSON, VARIATIONAL, Learning
 
 SMALL = Learning(depths=(3, 4, 5), seeds=10, worlds=20, episodes=40)
 

@@ -8,14 +8,14 @@ from click.testing import CliRunner
 
 import klearning as kl
 from klearning.cli import commands
-from klearning.experiments.batch import get
-from klearning.experiments.spec import build_prior, build_world
-from klearning.experiments.store import Store
-from klearning.experiments.sweep import run_batches
-from klearning.optimism.bonuses import BONUSES
-from klearning.papers.odonoghue2021 import knowledge, misspecified
-from klearning.papers.odonoghue2021.cases import Case
-from klearning.papers.publish import publish
+from klearning.lab.experiments.batch import get
+from klearning.lab.experiments.spec import build_prior, build_world
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.sweep import run_batches
+from klearning.lab.papers.odonoghue2021 import knowledge, misspecified
+from klearning.lab.papers.odonoghue2021.cases import Case
+from klearning.lab.papers.publish import publish
+from klearning.tabular.optimism.bonuses import BONUSES
 from tests.support.papers import PAPER
 
 EXTENT = PAPER.extent(["misspecification", "knowledge"], "a test", options={"seeds": 2})

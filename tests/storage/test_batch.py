@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.experiments import batch as batches
-from klearning.experiments.batch import Batch, geometric_points, get, has, part_from_json, path_of, play_part
-from klearning.experiments.checkpoints import Stopped, TimedOut
-from klearning.experiments.spec import make_spec
-from klearning.experiments.store import Store
-from klearning.experiments.sweep import BatchFailed, run_batches, sweep
-from klearning.trials import chunks
+from klearning.lab.experiments import batch as batches
+from klearning.lab.experiments.batch import Batch, geometric_points, get, has, part_from_json, path_of, play_part
+from klearning.lab.experiments.checkpoints import Stopped, TimedOut
+from klearning.lab.experiments.spec import make_spec
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.sweep import BatchFailed, run_batches, sweep
+from klearning.tabular.trials import chunks
 
 PRIOR = kl.Prior(kl.Beta(1.0, 1.0), kl.Dirichlet(mass=1.0))
 WORLD = {"name": "random_mdp", "states": 2, "actions": 2, "horizon": 2}

@@ -9,15 +9,15 @@ import pytest
 from gymnasium import spaces
 
 import klearning as kl
-from klearning.agents import AGENTS
-from klearning.beliefs.belief import Belief
-from klearning.experiments import spec as specs
-from klearning.experiments.batch import Batch
-from klearning.experiments.runner import execute
-from klearning.experiments.spec import make_spec, spec_from_json
-from klearning.experiments.store import Store
-from klearning.storage import codec
-from klearning.worlds import SOURCES, WORLDS
+from klearning.lab.experiments import spec as specs
+from klearning.lab.experiments.batch import Batch
+from klearning.lab.experiments.runner import execute
+from klearning.lab.experiments.spec import make_spec, spec_from_json
+from klearning.lab.experiments.store import Store
+from klearning.simulators import codec
+from klearning.tabular.agents import AGENTS
+from klearning.tabular.beliefs.belief import Belief
+from klearning.tabular.worlds import SOURCES, WORLDS
 
 SEA = {"name": "deep_sea", "depth": 3}
 

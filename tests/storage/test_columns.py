@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.experiments.columns import NO_SETTINGS, column_names, columns, differences, experiment, settings
-from klearning.experiments.spec import Spec, make_spec
-from klearning.experiments.store import Store
-from klearning.experiments.sweep import sweep
+from klearning.lab.experiments.columns import NO_SETTINGS, column_names, columns, differences, experiment, settings
+from klearning.lab.experiments.spec import Spec, make_spec
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.sweep import sweep
 from tests.cli.test_cli import klearning
 
 SEA = {"name": "deep_sea", "depth": 4}

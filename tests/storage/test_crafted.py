@@ -10,9 +10,9 @@ import pytest
 from gymnasium.spaces import Discrete
 
 import klearning as kl
-from klearning.environments.learner_state import arrays_of
-from klearning.storage import files
-from klearning.storage.files import arrays_from_bytes, arrays_to_bytes
+from klearning.numerics import files
+from klearning.numerics.files import arrays_from_bytes, arrays_to_bytes
+from klearning.simulators.learner_state import arrays_of
 from tests.support import crafted
 from tests.support.crafted import ARCHIVES, HEADERS, MUTATIONS, learner_bytes, learner_parts, trial_of, trial_parts
 from tests.support.make_corpus import begun

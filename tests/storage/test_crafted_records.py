@@ -8,13 +8,13 @@ import shutil
 import pytest
 
 from klearning.cli.streams import visible
-from klearning.experiments.columns import columns, differences
-from klearning.experiments.spec import make_spec, spec_from_json
-from klearning.experiments.store import Store
-from klearning.report import build, summarise
-from klearning.report.proofs import LARGEST, _size
-from klearning.report.settings import seeds_label
-from klearning.storage.files import json_from
+from klearning.lab.experiments.columns import columns, differences
+from klearning.lab.experiments.spec import make_spec, spec_from_json
+from klearning.lab.experiments.store import Store
+from klearning.lab.report import build, summarise
+from klearning.lab.report.proofs import LARGEST, _size
+from klearning.lab.report.settings import seeds_label
+from klearning.numerics.files import json_from
 from tests.support.commands import klearning
 from tests.support.crafted_records import (
     ESCAPES,

@@ -24,9 +24,9 @@ import faulthandler
 import signal
 import sys
 import klearning as kl
-from klearning.experiments.spec import make_spec
-from klearning.experiments.store import Store
-from klearning.experiments.sweep import LocalExecutor, sweep
+from klearning.lab.experiments.spec import make_spec
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.sweep import LocalExecutor, sweep
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background is born deaf to it
 long, short, patience = map(int, sys.argv[2:])
@@ -138,10 +138,10 @@ import faulthandler
 import os
 import sys
 import klearning as kl
-from klearning.experiments.batch import Batch
-from klearning.experiments.spec import make_spec
-from klearning.experiments.store import Store
-from klearning.experiments.sweep import run_batches
+from klearning.lab.experiments.batch import Batch
+from klearning.lab.experiments.spec import make_spec
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.sweep import run_batches
 
 faulthandler.dump_traceback_later(300, exit=True)
 spec = make_spec({"name": "deep_sea", "depth": 6}, kl.PSRL(), episodes=500)

@@ -7,11 +7,11 @@ from math import comb
 
 import pytest
 
-from klearning.agents.q_learning import QLearning
-from klearning.experiments.looks import LOOKS, most_fail, within_looks
-from klearning.experiments.spec import make_spec
-from klearning.experiments.store import Store
-from klearning.experiments.sweep import LocalExecutor, sweep
+from klearning.lab.experiments.looks import LOOKS, most_fail, within_looks
+from klearning.lab.experiments.spec import make_spec
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.sweep import LocalExecutor, sweep
+from klearning.tabular.agents.q_learning import QLearning
 from tests.storage.test_store import contents
 
 

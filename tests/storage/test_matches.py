@@ -10,20 +10,20 @@ import pytest
 
 import klearning as kl
 from klearning import games
-from klearning.experiments.batch import Batch
-from klearning.experiments.checkpoints import Stopped
-from klearning.experiments.courses import COURSES
-from klearning.experiments.jobs import Job, do
-from klearning.experiments.parcels import pack, unpack
-from klearning.experiments.runner import execute
-from klearning.experiments.spec import make_spec, spec_from_json, sweep_from_toml
-from klearning.experiments.store import Store
-from klearning.experiments.summaries import summarise
-from klearning.experiments.sweep import sweep
 from klearning.games.registry import GAMES, PLAYERS
-from klearning.registry import REGISTRIES
-from klearning.report import settings
-from klearning.storage.codec import NotRegistered
+from klearning.lab.experiments.batch import Batch
+from klearning.lab.experiments.checkpoints import Stopped
+from klearning.lab.experiments.courses import COURSES
+from klearning.lab.experiments.jobs import Job, do
+from klearning.lab.experiments.parcels import pack, unpack
+from klearning.lab.experiments.runner import execute
+from klearning.lab.experiments.spec import make_spec, spec_from_json, sweep_from_toml
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.summaries import summarise
+from klearning.lab.experiments.sweep import sweep
+from klearning.lab.report import settings
+from klearning.numerics.registry import REGISTRIES
+from klearning.simulators.codec import NotRegistered
 
 ROCK, SEA = {"name": "rock_paper_scissors"}, {"name": "guarded_sea", "depth": 3}
 OWN = """

@@ -16,18 +16,18 @@ import pytest
 
 import klearning as kl
 from klearning import games
-from klearning.experiments.batch import Batch
-from klearning.experiments.spec import make_spec
-from klearning.experiments.store import Store
-from klearning.experiments.sweep import LocalExecutor, run_batches, sweep
+from klearning.lab.experiments.batch import Batch
+from klearning.lab.experiments.spec import make_spec
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.sweep import LocalExecutor, run_batches, sweep
 from tests.storage.test_store import contents
 
 os.environ.setdefault("RAY_raylet_start_wait_time_s", "600")  # of a machine with much else to do; read at the import
 os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
 ray = pytest.importorskip("ray")
 
-from klearning.experiments.executors import ray as executor_file  # noqa: E402
-from klearning.experiments.executors.ray import ClusterError, RayExecutor  # noqa: E402
+from klearning.lab.experiments.executors import ray as executor_file  # noqa: E402
+from klearning.lab.experiments.executors.ray import ClusterError, RayExecutor  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # Ray's own warnings are not ours
 

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 import klearning as kl
-from klearning.experiments.executors import ray as executor_file
-from klearning.experiments.executors.ray import Answer, ClusterError, Crew, Worker
-from klearning.experiments.jobs import Job, Outcome
-from klearning.experiments.spec import make_spec
+from klearning.lab.experiments.executors import ray as executor_file
+from klearning.lab.experiments.executors.ray import Answer, ClusterError, Crew, Worker
+from klearning.lab.experiments.jobs import Job, Outcome
+from klearning.lab.experiments.spec import make_spec
 
 EPISODES = 12
 

@@ -10,10 +10,10 @@ import pytest
 from gymnasium.spaces import Discrete
 
 import klearning as kl
-from klearning.figures import canvas
-from klearning.report import write as write_report
-from klearning.storage import files
-from klearning.storage.files import check_regular, check_writable, opened, read_bytes, write_file, write_whole
+from klearning.lab.figures import canvas
+from klearning.lab.report import write as write_report
+from klearning.numerics import files
+from klearning.numerics.files import check_regular, check_writable, opened, read_bytes, write_file, write_whole
 from tests.support.commands import COMMAND, klearning
 from tests.support.strange_stores import filled
 

@@ -14,8 +14,8 @@ import pytest
 from gymnasium import spaces
 
 import klearning as kl
-from klearning.arrays.trees import take_apart
-from klearning.storage import learner_file as saving
+from klearning.numerics.trees import take_apart
+from klearning.simulators import learner_file as saving
 from tests.environments.test_learner import assert_same_state, state_of
 from tests.support import make_corpus
 from tests.support.agents import STEPWISE

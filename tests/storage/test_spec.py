@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import klearning as kl
-from klearning.agents import AGENTS
-from klearning.experiments import spec as specs
-from klearning.experiments.spec import make_spec, spec_from_json, sweep_from_toml
-from klearning.worlds import WORLDS
+from klearning.lab.experiments import spec as specs
+from klearning.lab.experiments.spec import make_spec, spec_from_json, sweep_from_toml
+from klearning.tabular.agents import AGENTS
+from klearning.tabular.worlds import WORLDS
 from tests.support.cases import modest
 
 SEA = {"name": "deep_sea", "depth": 4}

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import klearning as kl
-from klearning import statistics
-from klearning.statistics import (
+from klearning.numerics import statistics
+from klearning.numerics.statistics import (
     FEWEST,
     MANY,
     binomial_half,

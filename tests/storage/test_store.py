@@ -20,10 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays, from_dtype
 
-from klearning.experiments import index
-from klearning.experiments.spec import make_spec
-from klearning.experiments.store import INDEX, Store, StoreError, page, provenance
-from klearning.storage.files import arrays_from_bytes, arrays_to_bytes, checksum, unfinished_path, write_whole
+from klearning.lab.experiments import index
+from klearning.lab.experiments.spec import make_spec
+from klearning.lab.experiments.store import INDEX, Store, StoreError, page, provenance
+from klearning.numerics.files import arrays_from_bytes, arrays_to_bytes, checksum, unfinished_path, write_whole
 from tests.support.cases import modest
 
 SEEDS = range(3)
@@ -532,7 +532,7 @@ def test_export_to_something_else(store, tmp_path):
 WRITER = """
 import sys, time
 from pathlib import Path
-from klearning.experiments.store import Store
+from klearning.lab.experiments.store import Store
 from tests.storage.test_store import result, spec
 store = Store(sys.argv[1])
 (store.path / f"ready{sys.argv[2]}").touch()

@@ -6,9 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from klearning.experiments.checkpoints import read_checkpoint, write_checkpoint
-from klearning.experiments.store import Store, StoreError
-from klearning.storage.files import unfinished_path
+from klearning.lab.experiments.checkpoints import read_checkpoint, write_checkpoint
+from klearning.lab.experiments.store import Store, StoreError
+from klearning.numerics.files import unfinished_path
 from tests.support.commands import klearning
 from tests.support.strange_stores import REFUSED, STORES, contents, filled, spec, strange, thesis
 
@@ -133,7 +133,7 @@ def test_too_many_bytes_are_refused_when_they_are_written(tmp_path, monkeypatch)
     """What a store keeps it can read."""
     store = filled(tmp_path / "store")
     arrays = store.get(spec(0)).arrays
-    monkeypatch.setattr("klearning.experiments.store.MOST_BYTES", 1000)
+    monkeypatch.setattr("klearning.lab.experiments.store.MOST_BYTES", 1000)
     with pytest.raises(ValueError, match=r"and a store keeps at most 1,000 of a run: give fewer episodes"):
         store.put(spec(5), arrays)
     with pytest.raises(ValueError, match=r"a store keeps at most"):

@@ -15,23 +15,23 @@ import pytest
 from click.testing import CliRunner
 
 import klearning as kl
-from klearning.agents import AGENTS
-from klearning.agents.baselines import Random
-from klearning.arrays.trees import leaves, put_together_by_name, take_apart
-from klearning.beliefs.belief import Belief
 from klearning.cli import commands
-from klearning.experiments import checkpoints
-from klearning.experiments.batch import Batch
-from klearning.experiments.checkpoints import Stopped, TimedOut
-from klearning.experiments.executors import EXECUTORS, Job, Outcome, do
-from klearning.experiments.parcels import pack, unpack
-from klearning.experiments.runner import execute
-from klearning.experiments.spec import build_agent, build_prior, build_world, make_spec, spec_from_json
-from klearning.experiments.store import Store, StoreError, versions
-from klearning.experiments.sweep import LocalExecutor, run_batches, sweep
-from klearning.storage.files import arrays_from_bytes, arrays_to_bytes
-from klearning.trials import chunks, regret
-from klearning.trials.trial import new_task
+from klearning.lab.experiments import checkpoints
+from klearning.lab.experiments.batch import Batch
+from klearning.lab.experiments.checkpoints import Stopped, TimedOut
+from klearning.lab.experiments.executors import EXECUTORS, Job, Outcome, do
+from klearning.lab.experiments.parcels import pack, unpack
+from klearning.lab.experiments.runner import execute
+from klearning.lab.experiments.spec import build_agent, build_prior, build_world, make_spec, spec_from_json
+from klearning.lab.experiments.store import Store, StoreError, versions
+from klearning.lab.experiments.sweep import LocalExecutor, run_batches, sweep
+from klearning.numerics.files import arrays_from_bytes, arrays_to_bytes
+from klearning.numerics.trees import leaves, put_together_by_name, take_apart
+from klearning.tabular.agents import AGENTS
+from klearning.tabular.agents.baselines import Random
+from klearning.tabular.beliefs.belief import Belief
+from klearning.tabular.trials import chunks, regret
+from klearning.tabular.trials.trial import new_task
 from tests.storage.test_store import contents
 
 EVERY_AGENT = [
@@ -292,7 +292,7 @@ def test_a_checkpoint_by_other_versions_is_not_used_and_it_is_told(tmp_path, mon
 @pytest.mark.slow
 def test_kernels_for_another_type_of_cpu_are_another_version():
     """Its name, which Numba takes from the environment as well, and what it can do."""
-    code = "from klearning.experiments.store import versions; print(versions()['cpu'])"
+    code = "from klearning.lab.experiments.store import versions; print(versions()['cpu'])"
     told = {
         subprocess.run(
             [sys.executable, "-c", code], env=os.environ | other, capture_output=True, text=True, check=True
@@ -307,8 +307,9 @@ def test_a_run_that_moves_to_another_type_of_cpu_ends_as_one_that_was_always_the
     spec, store = sea(), Store(tmp_path / "moved")
     left_by(spec, store)
     code = (
-        "import sys; from klearning.experiments.runner import execute; from klearning.experiments.store import Store\n"
-        "from klearning.experiments.spec import spec_from_json\n"
+        "import sys; from klearning.lab.experiments.runner import execute\n"
+        "from klearning.lab.experiments.store import Store\n"
+        "from klearning.lab.experiments.spec import spec_from_json\n"
         "execute(spec_from_json(sys.argv[1]), Store(sys.argv[2]))"
     )
     said = {}
@@ -463,7 +464,7 @@ class Elsewhere:
 
     CODE = """
 import json, sys
-from klearning.experiments.executors import Job, do
+from klearning.lab.experiments.executors import Job, do
 outcome = do(Job(**json.loads(sys.argv[1])))
 print(json.dumps([outcome.end, outcome.error]))
 """

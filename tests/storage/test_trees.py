@@ -7,9 +7,9 @@ import pytest
 from gymnasium import spaces
 
 import klearning as kl
-from klearning.arrays.rows import add_weight, dense_block, empty_rows, enlarge
-from klearning.arrays.trees import leaf_names, leaves, marked, put_together_by_name, widen
-from klearning.arrays.types import Floats, Ints
+from klearning.numerics.rows import add_weight, dense_block, empty_rows, enlarge
+from klearning.numerics.trees import leaf_names, leaves, marked, put_together_by_name, widen
+from klearning.numerics.types import Floats, Ints
 
 LAYERS, ACTIONS = 3, 2
 

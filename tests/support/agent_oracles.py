@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 import klearning as kl
-from klearning.trials.trial import new_task
+from klearning.tabular.trials.trial import new_task
 
 
 class History:

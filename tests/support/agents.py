@@ -14,7 +14,7 @@ from klearning import (
     QLearning,
     SoftQLearning,
 )
-from klearning.agents import AGENTS
+from klearning.tabular.agents import AGENTS
 
 AS_PUBLISHED = [cls() for cls in AGENTS.values()]
 BANDITS = [agent for agent in AS_PUBLISHED if agent.longest_horizon == 1]  # those for episodes of one step

@@ -12,8 +12,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import klearning as kl
-from klearning.arrays.types import Layers
-from klearning.optimism import bonuses
+from klearning.numerics.types import Layers
+from klearning.tabular.optimism import bonuses
 from tests.support import oracles
 
 BONUSES = tuple(name for name, facts in bonuses.BONUSES.items() if not facts.prices)  # those that are their c

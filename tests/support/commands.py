@@ -18,7 +18,7 @@ HEAR = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);
 COMMAND = [sys.executable, "-c", HEAR + "from klearning.cli import main; main()"]
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["klearning.cli", "klearning.papers.odonoghue2021", __name__])
+FORKS.set_forkserver_preload(["klearning.cli", "klearning.lab.papers.odonoghue2021", __name__])
 
 
 def klearning(*arguments, cwd=".", env=None, memory=None):

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 import klearning as kl
-from klearning.arrays.types import Arrays
-from klearning.environments.learner_state import arrays_of, settings_of
-from klearning.storage import learner_file
-from klearning.storage.files import arrays_to_bytes
-from klearning.trials.trial import Trial
+from klearning.numerics.files import arrays_to_bytes
+from klearning.numerics.types import Arrays
+from klearning.simulators import learner_file
+from klearning.simulators.learner_state import arrays_of, settings_of
+from klearning.tabular.trials.trial import Trial
 from klearning.version import __version__
 from tests.support.make_corpus import begun
 

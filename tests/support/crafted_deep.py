@@ -9,10 +9,10 @@ import numpy as np
 from gymnasium import spaces
 
 import klearning as kl
-from klearning.arrays.types import Arrays
 from klearning.deep import DQN, BootstrappedDQN, DeepKLearning, EnsembleKLearning
 from klearning.deep.saving import arrays_of, settings_of
-from klearning.storage import learner_file
+from klearning.numerics.types import Arrays
+from klearning.simulators import learner_file
 from klearning.version import __version__
 from tests.support.crafted import HEADERS, Header, learner_bytes, mutated
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from klearning.experiments.runner import execute
-from klearning.experiments.spec import Spec, make_spec
-from klearning.experiments.store import Store, facts, page, provenance
-from klearning.storage.files import arrays_to_bytes, checksum
+from klearning.lab.experiments.runner import execute
+from klearning.lab.experiments.spec import Spec, make_spec
+from klearning.lab.experiments.store import Store, facts, page, provenance
+from klearning.numerics.files import arrays_to_bytes, checksum
 
 Data = dict[str, Any]
 

@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 
 import klearning as kl
-from klearning.storage.learner_file import VERSION
+from klearning.simulators.learner_file import VERSION
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 BEFORE, AFTER = 41, 40  # steps before saving, and after

@@ -3,11 +3,11 @@
 import os
 from dataclasses import replace
 
-from klearning.experiments.store import Store
-from klearning.experiments.sweep import sweep
-from klearning.papers import PAPERS
-from klearning.papers.odonoghue2021.figure2 import LearningTime
-from klearning.papers.paper import Extent
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.sweep import sweep
+from klearning.lab.papers import PAPERS
+from klearning.lab.papers.odonoghue2021.figure2 import LearningTime
+from klearning.lab.papers.paper import Extent
 
 PAPER = PAPERS["odonoghue2021"]
 

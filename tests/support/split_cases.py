@@ -3,9 +3,9 @@
 import numpy as np
 
 import klearning as kl
-from klearning.models.soft import soft_sweep
-from klearning.optimism.priced_sweep import priced_sweep
-from klearning.optimism.program import program
+from klearning.tabular.models.soft import soft_sweep
+from klearning.tabular.optimism.program import program
+from klearning.tabular.optimism.split.priced_sweep import priced_sweep
 
 
 def one_row(mass, counts, W, span=None):

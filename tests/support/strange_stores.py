@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from klearning.experiments.index import Index
-from klearning.experiments.spec import Spec, make_spec
-from klearning.experiments.store import INDEX, Store
-from klearning.storage.files import unfinished_path
+from klearning.lab.experiments.index import Index
+from klearning.lab.experiments.spec import Spec, make_spec
+from klearning.lab.experiments.store import INDEX, Store
+from klearning.numerics.files import unfinished_path
 
 SEEDS = range(3)
 LARGE = 8 * 2**30  # bytes of a file that takes no room on disk

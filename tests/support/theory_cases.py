@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from klearning import theory
+from klearning.lab import theory
 from tests.support.cases import random_case
 
 SHAPES = (([1], 3), ([1, 2], 2), ([2, 1], 2), ([1, 1, 1], 2), ([1, 2, 2], 1))

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import click
 from click.shell_completion import shell_complete
 
-from klearning.arrays.command import STOPPED, Interruptible, finish
 from klearning.cli.completion import VARIABLE
 from klearning.cli.streams import abandon_output, prepare_streams, visible
 from klearning.cli.teaching import LazyGroup
+from klearning.numerics.command import STOPPED, Interruptible, finish
 from klearning.version import __version__
 
 FAILED, BAD_INPUT, INTERRUPTED, NO_READER = 1, 2, STOPPED, 141

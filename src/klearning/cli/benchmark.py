@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 
-from klearning.arrays import checks
 from klearning.cli.completing import CONTROL, EXPERIMENT, LEARNING_AGENT, PROBLEM, agent_options, as_json
 from klearning.cli.display import progress, show_json, show_table
 from klearning.cli.doors import find_learning_agent
 from klearning.cli.options import build
 from klearning.cli.teaching import Command, Group
+from klearning.numerics import checks
 
 
 @click.group(
@@ -51,7 +51,7 @@ def bsuite(
     deep_sea, deep_sea_stochastic and bandit for every agent; catch, mountain_car, cartpole and cartpole_swingup, whose
     states cannot be counted, for those of klearning.deep (DeepKLearning, DQN, …).
     """
-    from klearning.benchmarks.bsuite import sweep as sweep
+    from klearning.lab.benchmarks.bsuite import sweep as sweep
 
     learner = build(find_learning_agent(agent), "agent", agent_options)
     settings = sweep.EXPERIMENTS[checks.choice("experiment", experiment, sweep.EXPERIMENTS)].settings[:first]
@@ -88,7 +88,7 @@ def gymnasium(
     problems: Sequence[str], names: str | None, seeds: int, most: int | None, tune: bool, as_json: bool
 ) -> None:
     """Episodes until the deployed policy is worth 95% of the optimum, in Gymnasium's PROBLEMS (default: all)."""
-    from klearning.benchmarks.gymnasium import toy_text
+    from klearning.lab.benchmarks.gymnasium import toy_text
 
     chosen = [checks.choice("problem", name, toy_text.PROBLEMS) for name in problems] or list(toy_text.PROBLEMS)
     if tune:
@@ -121,7 +121,7 @@ def control(
 
     For agents of klearning.deep. The return of the greedy policy, and of the last 20 episodes of learning.
     """
-    from klearning.benchmarks.gymnasium import control as problems
+    from klearning.lab.benchmarks.gymnasium import control as problems
 
     checks.choice("problem", problem, problems.PROBLEMS)
     learner = build(find_learning_agent(agent), "agent", agent_options)
@@ -139,7 +139,7 @@ def control(
 
 
 def tuned_settings(problems: Sequence[str], seeds: int) -> list[dict[str, Any]]:
-    from klearning.benchmarks.gymnasium import toy_text
+    from klearning.lab.benchmarks.gymnasium import toy_text
 
     rows = []
     with progress("problems", len(problems)) as advance:
@@ -152,7 +152,7 @@ def tuned_settings(problems: Sequence[str], seeds: int) -> list[dict[str, Any]]:
 
 def episodes_needed(problems: Sequence[str], names: str | None, seeds: int, most: int | None) -> list[dict[str, Any]]:
     """One row for each problem and agent, with what every seed needed."""
-    from klearning.benchmarks.gymnasium import toy_text
+    from klearning.lab.benchmarks.gymnasium import toy_text
 
     agents = [agent for agent in toy_text.AGENTS if names is None or any(part in agent for part in names.split(","))]
     if not agents:

@@ -5,7 +5,7 @@ from math import inf, isnan, nan
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from klearning.optimism.certificate import Certificate
+    from klearning.tabular.optimism.certificate import Certificate
 
 DRAWS, FEWEST = 100, 10
 AFFORDABLE = 20_000_000  # states × actions × draws: some seconds
@@ -17,9 +17,9 @@ def certificate_of(learner: Any) -> "Certificate | None":
 
     The bound is not a number where the search for it would take too long.
     """
-    from klearning.environments.learner import Learner
-    from klearning.optimism.certificate import by_draws, certify
-    from klearning.optimism.proof import layers_depend
+    from klearning.simulators.learner import Learner
+    from klearning.tabular.optimism.certificate import by_draws, certify
+    from klearning.tabular.optimism.proof import layers_depend
 
     if not isinstance(learner, Learner) or learner.agent.posterior(learner.memory) is None:
         return None

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import click
 
-from klearning.arrays import checks
 from klearning.cli.completing import CONTESTANT, PLACE, WORLD_OPTION, Name, as_json, opponent_option, prior_options
 from klearning.cli.display import progress, save_picture, show_json, show_paragraph, show_table
 from klearning.cli.doors import find_maker
@@ -14,16 +13,17 @@ from klearning.cli.matches import is_match, read_match
 from klearning.cli.options import build, build_prior, option_values, parse, prior_data
 from klearning.cli.stores import run_sweep
 from klearning.cli.teaching import Command
-from klearning.comparison import METRICS, drawing
-from klearning.comparison.compare import compare as compare_runs
-from klearning.comparison.telling import agent_table, pair_table, title
-from klearning.experiments.match_data import build_pairing
-from klearning.experiments.spec import Spec, make_spec
-from klearning.experiments.store import Store
 from klearning.games.matches import Matches, play
-from klearning.storage.files import check_writable
-from klearning.trials.agent import Agent
-from klearning.trials.run import Runs, run
+from klearning.lab.comparison import METRICS, drawing
+from klearning.lab.comparison.compare import compare as compare_runs
+from klearning.lab.comparison.telling import agent_table, pair_table, title
+from klearning.lab.experiments.match_data import build_pairing
+from klearning.lab.experiments.spec import Spec, make_spec
+from klearning.lab.experiments.store import Store
+from klearning.numerics import checks
+from klearning.numerics.files import check_writable
+from klearning.tabular.trials.agent import Agent
+from klearning.tabular.trials.run import Runs, run
 
 EXAMPLES = (
     "klearning compare deep_sea KLearning PSRL -w depth=6 --episodes 200",

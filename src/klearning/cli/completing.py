@@ -8,13 +8,13 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from klearning.agents import AGENTS
-from klearning.beliefs.rewards import FAMILIES
 from klearning.cli.options import PRIOR_OPTIONS, option_names
 from klearning.games.matches import OPPONENTS
 from klearning.games.registry import GAMES, PLAYERS
-from klearning.storage.codec import WORLD as WORLDS_OWN
-from klearning.worlds import WORLDS
+from klearning.simulators.codec import WORLD as WORLDS_OWN
+from klearning.tabular.agents import AGENTS
+from klearning.tabular.beliefs.rewards import FAMILIES
+from klearning.tabular.worlds import WORLDS
 
 # words that options of worlds and priors take besides numbers; those of an agent are its own `choices`
 VALUES: dict[str, tuple[str, ...]] = {
@@ -127,19 +127,19 @@ def environment_options(ctx: click.Context) -> Iterable[str]:
 
 
 def experiment_names() -> Iterable[str]:
-    from klearning.benchmarks.bsuite.sweep import EXPERIMENTS
+    from klearning.lab.benchmarks.bsuite.sweep import EXPERIMENTS
 
     return EXPERIMENTS
 
 
 def problem_names() -> Iterable[str]:
-    from klearning.benchmarks.gymnasium.toy_text import PROBLEMS
+    from klearning.lab.benchmarks.gymnasium.toy_text import PROBLEMS
 
     return PROBLEMS
 
 
 def control_names() -> Iterable[str]:
-    from klearning.benchmarks.gymnasium.control import PROBLEMS
+    from klearning.lab.benchmarks.gymnasium.control import PROBLEMS
 
     return PROBLEMS
 

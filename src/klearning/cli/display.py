@@ -27,8 +27,8 @@ from rich.progress import (
 from rich.table import Table
 
 from klearning.cli.streams import visible
-from klearning.environments.pace import Pace
-from klearning.figures import canvas
+from klearning.lab.figures import canvas
+from klearning.simulators.pace import Pace
 
 SECONDS = 10.0  # between two plain lines
 WIDE = 200  # columns of what is no terminal

@@ -13,12 +13,12 @@ from typing import Any
 
 import click
 
-from klearning.agents.registry import AGENTS, register_agent
-from klearning.arrays import checks
 from klearning.games.registry import register_game, register_player
-from klearning.registry import REGISTRIES
-from klearning.storage.codec import registered_name
-from klearning.worlds.registry import register_world
+from klearning.numerics import checks
+from klearning.numerics.registry import REGISTRIES
+from klearning.simulators.codec import registered_name
+from klearning.tabular.agents.registry import AGENTS, register_agent
+from klearning.tabular.worlds.registry import register_world
 
 REGISTER: dict[str, Callable[[Any], Callable[..., Any]]] = {
     "agent": register_agent,

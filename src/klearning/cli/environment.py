@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from klearning.arrays import checks
-from klearning.arrays.interrupts import uninterrupted
 from klearning.cli.completing import environment_names
 from klearning.cli.doors import bring_in, find
 from klearning.cli.options import parse
+from klearning.numerics import checks
+from klearning.numerics.interrupts import uninterrupted
 
 MASKS = hasattr(signal, "pthread_sigmask")  # not in Windows
 
 
 def binned(env: Any, bins: Sequence[str], quantiles: bool, horizon: int | None) -> Any:
     """The environment with the bins that the line asks for, where it asks for any."""
-    from klearning.environments.binned import BINS, Binned
+    from klearning.simulators.adapters.binned import BINS, Binned
 
     if not bins and not quantiles:
         return env
@@ -85,7 +85,7 @@ def children_ignoring_ctrl_c() -> Iterator[None]:
 
 
 def a_copy(name: str, options: Sequence[str], cuts: Mapping[str, Any] | None, caller: int) -> Any:
-    from klearning.environments.binned import Binned
+    from klearning.simulators.adapters.binned import Binned
 
     if os.getpid() != caller:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that learns

@@ -12,9 +12,6 @@ import click
 import numpy as np
 from click.core import ParameterSource
 
-from klearning.arrays import checks
-from klearning.arrays.interrupts import uninterrupted
-from klearning.beliefs.belief import Prior
 from klearning.cli.certificate import certificate_data, certificate_line, certificate_of
 from klearning.cli.completing import (
     ENVIRONMENT,
@@ -30,9 +27,12 @@ from klearning.cli.environment import binned, copies, make_environment
 from klearning.cli.options import build, build_prior, parse
 from klearning.cli.task import Stops, task_options
 from klearning.cli.teaching import Command
-from klearning.environments.limit import EPISODES, Limit, limit
-from klearning.storage.codec import prior_data
-from klearning.storage.files import check_writable, is_stdout
+from klearning.numerics import checks
+from klearning.numerics.files import check_writable, is_stdout
+from klearning.numerics.interrupts import uninterrupted
+from klearning.simulators.adapters.limit import EPISODES, Limit, limit
+from klearning.simulators.codec import prior_data
+from klearning.tabular.beliefs.belief import Prior
 
 EXAMPLES = (
     "klearning learn FrozenLake-v1 --episodes 500",
@@ -149,9 +149,9 @@ def learn(
     the rules of a simulator seldom change with the step; -p stationary=no learns each step apart. With --resume the
     agent, its prior, horizon, seed, --replan-every, --discount, --continuing and --forget are those of the file.
     """
-    from klearning.environments import learn as training
-    from klearning.environments.horizons import effective_horizon
-    from klearning.trials.agent import LEARNS, check_methods
+    from klearning.simulators import learn as training
+    from klearning.simulators.horizons import effective_horizon
+    from klearning.tabular.trials.agent import LEARNS, check_methods
 
     extent = limit(episodes, steps)
     task = training.Task(discount, continuing, forget)
@@ -197,7 +197,7 @@ def learn(
 
 
 def check_side_by_side(envs: int, learner: Any) -> None:
-    from klearning.environments.actor import SideBySide
+    from klearning.simulators.actor import SideBySide
 
     if envs > 1 and not isinstance(learner, SideBySide):
         raise ValueError(f"--envs {envs}: {learner} plays one environment at a time: leave --envs out")
@@ -240,7 +240,7 @@ class Files(NamedTuple):
 
 
 def several_seeds(context: click.Context, text: str) -> tuple[int, ...]:
-    from klearning.trials.run import seed_list
+    from klearning.tabular.trials.run import seed_list
 
     if context.get_parameter_source("seed") != ParameterSource.DEFAULT:
         raise ValueError(f"--seed and --seeds {text} are both there: give one of them")
@@ -270,7 +270,7 @@ def play(
     advance: Callable[[int], None] | None,
 ) -> None:
     """Up to so much in all, watched and saved; ``advance`` is who follows where there are several learners."""
-    from klearning.environments import learn as training
+    from klearning.simulators import learn as training
 
     steps = steps_of(learner)
     rules, film = stops.of(learner), filmed(learner, files.film)
@@ -329,7 +329,7 @@ def mean_returns(learner: Any) -> tuple[float, float]:
 
 def show_several(environment: str, learners: Sequence[Any], files: Files, as_json: bool) -> None:
     """One line per seed, their mean, and how well the seeds tell it."""
-    from klearning.statistics import FEWEST, mean_interval
+    from klearning.numerics.statistics import FEWEST, mean_interval
 
     first, count = learners[0], len(learners)
     columns = np.array([mean_returns(learner) for learner in learners]).T
@@ -367,8 +367,8 @@ def show_several(environment: str, learners: Sequence[Any], files: Files, as_jso
 
 def bound_line(learner: Any) -> str:
     """What the agent's own bound is worth; empty where it states none, or is no K-learning."""
-    from klearning.agents.k_learning import KLearning
-    from klearning.optimism.program import program
+    from klearning.tabular.agents.k_learning import KLearning
+    from klearning.tabular.optimism.program import program
 
     bound, agent = learner.diagnostics.get("bound"), learner.agent
     if bound is None or not isinstance(agent, KLearning):
@@ -385,7 +385,7 @@ def bound_line(learner: Any) -> str:
 
 def check_length(agent: Any, env: Any, horizon: int | None) -> None:
     """ValueError where episodes are longer than the agent plans for."""
-    from klearning.environments.vector import single_horizon
+    from klearning.simulators.adapters.vector import single_horizon
 
     most = getattr(agent, "longest_horizon", None)
     if most is not None and (steps := single_horizon(env, horizon)) > most:
@@ -394,7 +394,7 @@ def check_length(agent: Any, env: Any, horizon: int | None) -> None:
 
 def suggested(env: Any, seed: int, horizon: int | None) -> Prior:
     """The prior that random play suggests, told in words that could have been typed."""
-    from klearning.environments.suggest_prior import suggest_prior
+    from klearning.simulators.suggest_prior import suggest_prior
 
     prior = suggest_prior(env, seed=seed, horizon=horizon)
     data = prior_data(prior)
@@ -418,7 +418,7 @@ def given(context: click.Context, **settings: Any) -> dict[str, Any]:
 
 def resumed(path: Path, settings: Mapping[str, Any]) -> Any:
     """The learner of a file; what the line says of it besides must be true."""
-    from klearning.environments.learner_state import load
+    from klearning.simulators.learner_state import load
 
     learner = load(path)
     for name, value in settings.items():
@@ -459,7 +459,7 @@ def filmed(learner: Any, path: Path | None) -> list[Callback]:
     """Whoever makes a film of it; ValueError, before anything is played, where there is nothing to be seen."""
     if path is None:
         return []
-    from klearning.report import PlaneFilm
+    from klearning.lab.report import PlaneFilm
 
     film = PlaneFilm(path, title=type(learner.agent).__name__)
     film.prepare(learner)
@@ -469,7 +469,7 @@ def filmed(learner: Any, path: Path | None) -> list[Callback]:
 @contextmanager
 def watchers(left: Limit, files: Files, quiet: bool, advance: Callable[[int], None] | None) -> Iterator[list[Callback]]:
     """Callbacks: the files that were asked for, and whoever follows: a live table, where a terminal can show it."""
-    from klearning.environments.callbacks import CSVWriter, LiveView, TensorBoardWriter
+    from klearning.simulators.callbacks import CSVWriter, LiveView, TensorBoardWriter
 
     name, most = told_by(left)
     with ExitStack() as stack:

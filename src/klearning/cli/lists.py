@@ -5,13 +5,13 @@ from typing import Any
 
 import click
 
-from klearning.agents import AGENTS
 from klearning.cli.completing import as_json
 from klearning.cli.display import show_heading, show_json, show_paragraph
 from klearning.cli.options import option_names
 from klearning.cli.teaching import Command
 from klearning.games.registry import GAMES, PLAYERS
-from klearning.worlds import SOURCES, WORLDS
+from klearning.tabular.agents import AGENTS
+from klearning.tabular.worlds import SOURCES, WORLDS
 
 
 @click.command(cls=Command, short_help="List the agents.", examples=["klearning agents", "klearning agents --json"])

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 from klearning.cli.doors import find_maker
 from klearning.cli.options import option_values, prior_table
-from klearning.experiments.match_data import Data, opponent_data, prior_data
 from klearning.games.matches import OPPONENTS
 from klearning.games.registry import GAMES
-from klearning.storage import codec
-from klearning.worlds.registry import WORLDS
+from klearning.lab.experiments.match_data import Data, opponent_data, prior_data
+from klearning.simulators import codec
+from klearning.tabular.worlds.registry import WORLDS
 
 WORST = "best_response"  # the opponent where none is named
 

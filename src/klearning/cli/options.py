@@ -4,11 +4,11 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from klearning.arrays import checks
-from klearning.beliefs.belief import Prior
-from klearning.beliefs.rewards import FAMILIES
-from klearning.models.mdp import MDP
-from klearning.storage import codec
+from klearning.numerics import checks
+from klearning.simulators import codec
+from klearning.tabular.beliefs.belief import Prior
+from klearning.tabular.beliefs.rewards import FAMILIES
+from klearning.tabular.models.mdp import MDP
 
 DEEPEST = 10_000  # DeepSea of this depth has 50 million states
 TRANSITION_OPTIONS = tuple(name for names in codec.TRANSITIONS.values() for name in names)

@@ -10,8 +10,8 @@ from klearning.cli.completing import as_json
 from klearning.cli.display import say, show_json
 from klearning.cli.stores import show_broken
 from klearning.cli.teaching import Command
-from klearning.experiments.store import Store
-from klearning.storage.files import check_writable, is_stdout, write_file
+from klearning.lab.experiments.store import Store
+from klearning.numerics.files import check_writable, is_stdout, write_file
 
 
 @click.command(
@@ -28,7 +28,7 @@ from klearning.storage.files import check_writable, is_stdout, write_file
 @as_json
 def report(store: Path, output: Path, open_it: bool, as_json: bool) -> None:
     """Show what a STORE (default: out/store) holds as one interactive HTML file that needs no network."""
-    from klearning import report as reports
+    from klearning.lab import report as reports
 
     piped = is_stdout(output)
     if piped and (as_json or open_it):

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from klearning.arrays import checks
 from klearning.cli.completing import Name, as_json
 from klearning.cli.display import progress, say, show_heading, show_json
 from klearning.cli.options import depth_list
 from klearning.cli.stores import run_sweep
 from klearning.cli.teaching import Command
-from klearning.experiments.batch import Batch, Whole, missing_batches, play_missing
-from klearning.experiments.spec import Spec
-from klearning.experiments.store import Store
-from klearning.experiments.sweep import run_batches
+from klearning.lab.experiments.batch import Batch, Whole, missing_batches, play_missing
+from klearning.lab.experiments.spec import Spec
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.sweep import run_batches
+from klearning.numerics import checks
 
 if TYPE_CHECKING:
-    from klearning.papers.paper import Extent  # papers are read only when one is run
-    from klearning.papers.publish import Publication
+    from klearning.lab.papers.paper import Extent  # papers are read only when one is run
+    from klearning.lab.papers.publish import Publication
 
 EXAMPLES = (
     "klearning reproduce --quick",
@@ -32,13 +32,13 @@ EXAMPLES = (
 
 def figure_names() -> Iterable[str]:
     """Papers, and the figures of all of them."""
-    from klearning.papers import PAPERS
+    from klearning.lab.papers import PAPERS
 
     return [*PAPERS, *(name for paper in PAPERS.values() for name in paper.figure_names)]
 
 
 def protocol_names() -> Iterable[str]:
-    from klearning.papers import PAPERS
+    from klearning.lab.papers import PAPERS
 
     return [name for paper in PAPERS.values() for name in paper.protocols]
 
@@ -77,10 +77,10 @@ def reproduce(
     Without --quick it takes the paper's seeds and depths, and many minutes.
     With --device gpu figure 2 has 100,000 seeds, for those of its agents that a GPU plays.
     """
-    from klearning import report as reports
-    from klearning.figures import canvas
-    from klearning.papers import DEFAULT, PAPERS
-    from klearning.papers.publish import publish
+    from klearning.lab import report as reports
+    from klearning.lab.figures import canvas
+    from klearning.lab.papers import DEFAULT, PAPERS
+    from klearning.lab.papers.publish import publish
 
     canvas.need_matplotlib()
     named = bool(words) and words[0] in PAPERS

@@ -7,8 +7,6 @@ from typing import Any
 import click
 import numpy as np
 
-from klearning.arrays import checks
-from klearning.arrays.types import Floats
 from klearning.cli.completing import (
     ENTRANT,
     PLACE,
@@ -23,12 +21,14 @@ from klearning.cli.doors import find_maker
 from klearning.cli.matches import is_match, read_match
 from klearning.cli.options import build, build_prior, parse
 from klearning.cli.teaching import Command
-from klearning.experiments.match_data import build_pairing
-from klearning.figures import learning
 from klearning.games.matches import Matches, play
-from klearning.storage.files import check_writable
-from klearning.trials.run import MOST_LINES, Runs
-from klearning.trials.run import run as simulate
+from klearning.lab.experiments.match_data import build_pairing
+from klearning.lab.figures import learning
+from klearning.numerics import checks
+from klearning.numerics.files import check_writable
+from klearning.numerics.types import Floats
+from klearning.tabular.trials.run import MOST_LINES, Runs
+from klearning.tabular.trials.run import run as simulate
 
 EXAMPLES = (
     "klearning run",

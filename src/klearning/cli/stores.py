@@ -9,19 +9,19 @@ from typing import Any
 
 import click
 
-from klearning.arrays import checks
 from klearning.cli.completing import Name, as_json
 from klearning.cli.display import progress, say, show_json
 from klearning.cli.streams import visible
 from klearning.cli.teaching import Command, Group
-from klearning.experiments.columns import Row, differences, experiment, experiments
-from klearning.experiments.executors import EXECUTORS, Executor
-from klearning.experiments.spec import REGISTRIES_OF, Spec, sweep_from_toml
-from klearning.experiments.store import Store
-from klearning.experiments.sweep import Tally
-from klearning.experiments.sweep import sweep as sweep_specs
-from klearning.report.labels import call_label
-from klearning.storage.files import json_from
+from klearning.lab.experiments.columns import Row, differences, experiment, experiments
+from klearning.lab.experiments.executors import EXECUTORS, Executor
+from klearning.lab.experiments.spec import REGISTRIES_OF, Spec, sweep_from_toml
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.sweep import Tally
+from klearning.lab.experiments.sweep import sweep as sweep_specs
+from klearning.lab.report.labels import call_label
+from klearning.numerics import checks
+from klearning.numerics.files import json_from
 
 
 @click.command(

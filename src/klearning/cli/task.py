@@ -48,7 +48,7 @@ class Stops(NamedTuple):
 
     def of(self, learner: Any) -> list[Any]:
         """As callbacks; what has been learnt before counts."""
-        from klearning.environments.stopping import StopAtReturn, StopWhenSure
+        from klearning.simulators.stopping import StopAtReturn, StopWhenSure
 
         callbacks: list[Any] = []
         if self.loss is not None:

@@ -12,12 +12,12 @@ from typing import Any
 
 import click
 
-from klearning.agents import AGENTS
-from klearning.arrays import checks
 from klearning.cli.compare import read_contestant
 from klearning.cli.completing import CONTESTANT, as_json
 from klearning.cli.display import progress, say, show_json
 from klearning.cli.teaching import Command
+from klearning.numerics import checks
+from klearning.tabular.agents import AGENTS
 
 EXAMPLES = ("klearning warm-up KLearning KLearning,optimism=calibrated PSRL", "klearning warm-up")
 GAMES, PLANS = "games", "plans"  # what is compiled besides agents if none is named
@@ -36,7 +36,7 @@ def warm_up(agents: Sequence[str], jobs: int | None, as_json: bool) -> None:
     Nothing has to be warmed up: what is missing is compiled by the first call that needs it. What is there is not
     compiled again.
     """
-    from klearning.arrays import cache
+    from klearning.numerics import cache
 
     words = list(agents) or [GAMES, PLANS, *every_setting()]
     for word in agents:

@@ -6,8 +6,8 @@ Importing this imports neither: they are, once one of the names is asked for.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from klearning.arrays.interrupts import uninterrupted
-from klearning.arrays.types import Arrays
+from klearning.numerics.interrupts import uninterrupted
+from klearning.numerics.types import Arrays
 
 if TYPE_CHECKING:
     from klearning.deep.dqn import DQN

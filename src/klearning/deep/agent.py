@@ -19,10 +19,10 @@ import optax
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
-from klearning.arrays import checks
 from klearning.deep import network, replay
 from klearning.deep.features import features_name
 from klearning.deep.replay import Steps
+from klearning.numerics import checks
 
 Memory = TypeVar("Memory")
 

@@ -16,8 +16,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from klearning.arrays import checks
-from klearning.registry import Registry
+from klearning.numerics import checks
+from klearning.numerics.registry import Registry
 
 UNBOUNDED = 1e6  # a bound that is further away is none
 ROOT_3 = 3.0**0.5

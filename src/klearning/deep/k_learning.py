@@ -28,11 +28,11 @@ import jax.numpy as jnp
 import optax
 from jax import Array
 
-from klearning.arrays import checks
 from klearning.deep import counts, network, replay
 from klearning.deep.agent import LARGEST, DeepAgent
 from klearning.deep.counts import Counts, Tiles
 from klearning.deep.replay import Steps
+from klearning.numerics import checks
 
 
 class Beside(NamedTuple):

@@ -19,16 +19,16 @@ from gymnasium import spaces
 from jax import Array
 from numpy.typing import NDArray
 
-from klearning.arrays import checks
-from klearning.arrays.interrupts import uninterrupted
-from klearning.arrays.types import Flags, Floats
 from klearning.deep.agent import DRAWN, DeepAgent
 from klearning.deep.features import Features, features_name
 from klearning.deep.replay import Steps
-from klearning.environments.actor import misuse, read_reward
-from klearning.environments.masks import Masks
-from klearning.environments.numbering import Numbering
-from klearning.trials.streams import sequence, whole_number
+from klearning.numerics import checks
+from klearning.numerics.interrupts import uninterrupted
+from klearning.numerics.types import Flags, Floats
+from klearning.simulators.actor import misuse, read_reward
+from klearning.simulators.adapters.masks import Masks
+from klearning.simulators.numbering import Numbering
+from klearning.tabular.trials.streams import sequence, whole_number
 
 BLOCK = 64  # steps that are written to the ring at a time
 MOST_BYTES = 3 * 2**28  # of a replay buffer, on any machine: a small file cannot ask for much memory

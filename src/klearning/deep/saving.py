@@ -16,15 +16,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from klearning import deep
-from klearning.arrays import checks
-from klearning.arrays.tree_checks import refuse
-from klearning.arrays.types import Arrays
 from klearning.deep.features import FEATURES
 from klearning.deep.learner import NUMBERS, DeepLearner
-from klearning.registry import RESERVED
-from klearning.storage.codec import NotRegistered, build_space, plain, space_data
-from klearning.storage.learner_file import write_archive
-from klearning.trials.streams import set_state
+from klearning.numerics import checks
+from klearning.numerics.registry import RESERVED
+from klearning.numerics.tree_checks import refuse
+from klearning.numerics.types import Arrays
+from klearning.simulators.codec import NotRegistered, build_space, plain, space_data
+from klearning.simulators.learner_file import write_archive
+from klearning.tabular.trials.streams import set_state
 
 FORM = 2  # of what is kept
 ROOT = "memory"

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from klearning.arrays import checks
-from klearning.arrays.cards import html_card
-from klearning.arrays.types import Floats
 from klearning.games.simplex import Saddle, matrix, saddle, told
+from klearning.numerics import checks
+from klearning.numerics.cards import html_card
+from klearning.numerics.types import Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from klearning.arrays.compiled import kernel
-from klearning.arrays.types import Floats
 from klearning.games.player import Player, Side
+from klearning.numerics.compiled import kernel
+from klearning.numerics.types import Floats
 
 
 @dataclass(frozen=True)

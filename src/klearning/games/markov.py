@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from klearning.arrays import checks
-from klearning.arrays.cards import html_card
-from klearning.arrays.compiled import kernel
-from klearning.arrays.layers import offsets
-from klearning.arrays.trees import marked
-from klearning.arrays.types import Floats, Ints, Layers
 from klearning.games.simplex import find_saddle, guarantees, new_tableau
+from klearning.numerics import checks
+from klearning.numerics.cards import html_card
+from klearning.numerics.compiled import kernel
+from klearning.numerics.layers import offsets
+from klearning.numerics.trees import marked
+from klearning.numerics.types import Floats, Ints, Layers
 
 
 @marked(fixed=("layers", "initial"), finite=("means", "sds", "chances", "doubts"))

@@ -9,14 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from klearning.arrays import checks
-from klearning.arrays.compiled import kernel
-from klearning.arrays.draws import gamma, normal
-from klearning.arrays.trees import marked
-from klearning.arrays.types import Floats
-from klearning.beliefs.belief import Prior
-from klearning.beliefs.rewards import Gaussian, RewardPrior, reward_posterior
-from klearning.beliefs.transitions import Dirichlet
 from klearning.games.exp3 import EXP3
 from klearning.games.knowing import BestResponse, Equilibrium
 from klearning.games.markov import MarkovGame, Outlook, joint_sweep, look_ahead, response_sweep
@@ -36,7 +28,15 @@ from klearning.games.match import (
 )
 from klearning.games.player import OWN, Player
 from klearning.games.simplex import find_saddle
-from klearning.trials.streams import streams
+from klearning.numerics import checks
+from klearning.numerics.compiled import kernel
+from klearning.numerics.draws import gamma, normal
+from klearning.numerics.trees import marked
+from klearning.numerics.types import Floats
+from klearning.tabular.beliefs.belief import Prior
+from klearning.tabular.beliefs.rewards import Gaussian, RewardPrior, reward_posterior
+from klearning.tabular.beliefs.transitions import Dirichlet
+from klearning.tabular.trials.streams import streams
 
 REACH = 0.2  # of log τ, from episode to episode
 

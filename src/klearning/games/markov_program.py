@@ -26,13 +26,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from klearning.arrays import checks
-from klearning.arrays.announcing import compiling_for
-from klearning.arrays.cards import html_card
-from klearning.arrays.compiled import kernel
-from klearning.arrays.interrupts import uninterrupted
-from klearning.arrays.trees import marked
-from klearning.arrays.types import Floats, Layers
 from klearning.games.markov import (
     Outlook,
     as_outlook,
@@ -52,6 +45,13 @@ from klearning.games.newton import (
     solve_positive,
 )
 from klearning.games.simplex import extremes, find_saddle
+from klearning.numerics import checks
+from klearning.numerics.announcing import compiling_for
+from klearning.numerics.cards import html_card
+from klearning.numerics.compiled import kernel
+from klearning.numerics.interrupts import uninterrupted
+from klearning.numerics.trees import marked
+from klearning.numerics.types import Floats, Layers
 
 TOLERANCE = 1e-9  # of a state's gap, relative to the span of its means, its largest sd or the temperature
 STEPS = 60  # of Newton's method, per state and start

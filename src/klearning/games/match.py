@@ -10,13 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from klearning.arrays import checks
-from klearning.arrays.compiled import kernel
-from klearning.arrays.draws import normal, uniform
-from klearning.arrays.tree_checks import fill, restored
-from klearning.arrays.trees import leaves
-from klearning.arrays.types import Arrays, Floats
-from klearning.beliefs.rewards import Gaussian
 from klearning.games.exp3 import EXP3, exp3
 from klearning.games.game import Game
 from klearning.games.k_learning import TOLERANCE, KLearning
@@ -26,8 +19,15 @@ from klearning.games.program import solve_program
 from klearning.games.simplex import find_saddle
 from klearning.games.thompson import Thompson, drawn
 from klearning.games.ucb import UCB, optimistic
-from klearning.trials.chunks import Chunked
-from klearning.trials.streams import set_states, states_of, streams
+from klearning.numerics import checks
+from klearning.numerics.compiled import kernel
+from klearning.numerics.draws import normal, uniform
+from klearning.numerics.tree_checks import fill, restored
+from klearning.numerics.trees import leaves
+from klearning.numerics.types import Arrays, Floats
+from klearning.tabular.beliefs.rewards import Gaussian
+from klearning.tabular.trials.chunks import Chunked
+from klearning.tabular.trials.streams import set_states, states_of, streams
 
 Reply = Callable[[Floats, int, np.random.Generator], ArrayLike]  # our mixture, the round, a stream → a row or a mixture
 

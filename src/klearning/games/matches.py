@@ -9,15 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from klearning.arrays import checks
-from klearning.arrays.announcing import compiling_for
-from klearning.arrays.cards import html_card, text_card
-from klearning.arrays.frames import data_frame
-from klearning.arrays.pictures import axes_or_new
-from klearning.arrays.screen import ProgressBar
-from klearning.arrays.types import Floats
-from klearning.beliefs.belief import Prior
-from klearning.beliefs.rewards import Gaussian
 from klearning.games.exp3 import EXP3
 from klearning.games.game import Game
 from klearning.games.knowing import BestResponse, Equilibrium
@@ -25,10 +16,19 @@ from klearning.games.markov import MarkovGame
 from klearning.games.markov_match import MarkovMatch, check_markov
 from klearning.games.match import Log, Match, Reply, Rounds, is_compiled, opponent_name
 from klearning.games.player import Player
-from klearning.statistics import FEWEST, Interval, mean_interval
-from klearning.trials.regret import cumulative_regret
-from klearning.trials.run import MOST_LINES, seed_list
-from klearning.trials.threads import on_threads
+from klearning.numerics import checks
+from klearning.numerics.announcing import compiling_for
+from klearning.numerics.cards import html_card, text_card
+from klearning.numerics.frames import data_frame
+from klearning.numerics.pictures import axes_or_new
+from klearning.numerics.screen import ProgressBar
+from klearning.numerics.statistics import FEWEST, Interval, mean_interval
+from klearning.numerics.types import Floats
+from klearning.tabular.beliefs.belief import Prior
+from klearning.tabular.beliefs.rewards import Gaussian
+from klearning.tabular.trials.regret import cumulative_regret
+from klearning.tabular.trials.run import MOST_LINES, seed_list
+from klearning.tabular.trials.threads import on_threads
 
 if TYPE_CHECKING:
     from pandas import DataFrame

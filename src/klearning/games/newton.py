@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.arrays.compiled import kernel
-from klearning.arrays.elementary import exp_negative
-from klearning.arrays.trees import marked
-from klearning.arrays.types import Floats
 from klearning.games.simplex import Tableau, new_tableau
+from klearning.numerics.compiled import kernel
+from klearning.numerics.elementary import exp_negative
+from klearning.numerics.trees import marked
+from klearning.numerics.types import Floats
 
 REACH = 10.0  # how many times w a step may be
 RIDGE = 1e-13  # of the Hessian's diagonal

@@ -10,11 +10,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from klearning.arrays.compiled import kernel
-from klearning.arrays.trees import marked
-from klearning.arrays.types import Floats
-from klearning.beliefs.rewards import RewardPrior, reward_posterior
 from klearning.games.newton import Workspace, new_workspace
+from klearning.numerics.compiled import kernel
+from klearning.numerics.trees import marked
+from klearning.numerics.types import Floats
+from klearning.tabular.beliefs.rewards import RewardPrior, reward_posterior
 
 
 @marked(

@@ -34,14 +34,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from klearning.arrays import checks
-from klearning.arrays.announcing import compiling_for
-from klearning.arrays.cards import html_card
-from klearning.arrays.compiled import kernel
-from klearning.arrays.interrupts import uninterrupted
-from klearning.arrays.types import Floats
 from klearning.games.newton import Workspace, descend, lower_bound, new_workspace, soft_value
 from klearning.games.simplex import extremes, find_saddle, guarantees, matrix, told
+from klearning.numerics import checks
+from klearning.numerics.announcing import compiling_for
+from klearning.numerics.cards import html_card
+from klearning.numerics.compiled import kernel
+from klearning.numerics.interrupts import uninterrupted
+from klearning.numerics.types import Floats
 
 COOLING = 3.0  # by what the least sd shrinks from stage to stage
 WARM_STEPS = 20  # Newton's steps from the solution of a game like this one, before it is solved from the start

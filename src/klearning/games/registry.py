@@ -11,7 +11,7 @@ from klearning.games.markov import MarkovGame, guarded_sea, random_markov_game
 from klearning.games.player import Player
 from klearning.games.thompson import Thompson
 from klearning.games.ucb import UCB
-from klearning.registry import Registry
+from klearning.numerics.registry import Registry
 
 ROOM = "klearning.games"
 OURS = (rock_paper_scissors, idle_threat, inspection_game, random_game, guarded_sea, random_markov_game)

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from klearning.arrays import checks
-from klearning.arrays.cards import html_card
-from klearning.arrays.compiled import kernel
-from klearning.arrays.types import Floats, Ints
+from klearning.numerics import checks
+from klearning.numerics.cards import html_card
+from klearning.numerics.compiled import kernel
+from klearning.numerics.types import Floats, Ints
 
 ZERO = 1e-12  # of a tableau whose payoffs are between 1 and 2: what is smaller is rounding
 PATIENCE = 5  # times as many pivots as there are moves, by the steepest column; then the rule that cannot cycle

@@ -1,6 +1,6 @@
 """How games are shown: their names in words, and which of their parameters draws another game of one kind."""
 
-from klearning.worlds.stages import Parameters, Stage
+from klearning.tabular.worlds.stages import Parameters, Stage
 
 KIN = {"Thompson": "PSRL", "Equilibrium": "Optimal"}  # players and the agents of the same idea
 OPPONENTS = {"BestResponse": "a best response", "Equilibrium": "the equilibrium"}  # in words, by class

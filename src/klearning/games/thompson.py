@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from klearning.arrays.compiled import kernel
-from klearning.arrays.draws import normal
 from klearning.games.player import Player, Side
+from klearning.numerics.compiled import kernel
+from klearning.numerics.draws import normal
 
 
 @dataclass(frozen=True)

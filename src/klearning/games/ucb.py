@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import log, sqrt
 from typing import ClassVar
 
-from klearning.arrays import checks
-from klearning.arrays.compiled import kernel
 from klearning.games.player import Player, Side
+from klearning.numerics import checks
+from klearning.numerics.compiled import kernel
 
 
 @dataclass(frozen=True)

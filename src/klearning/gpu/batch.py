@@ -10,12 +10,12 @@ import numpy as np
 from numba import cuda
 from numpy.typing import NDArray
 
-from klearning.arrays.row_checks import same_entries
-from klearning.beliefs.belief import Belief, Prior
-from klearning.beliefs.transitions import Known
 from klearning.gpu.layout import Counts, Log, Shape, World, Worlds, new_log, no_counts, world_on_device, zeros
 from klearning.gpu.random import run_key
-from klearning.models.mdp import MDP
+from klearning.numerics.row_checks import same_entries
+from klearning.tabular.beliefs.belief import Belief, Prior
+from klearning.tabular.beliefs.transitions import Known
+from klearning.tabular.models.mdp import MDP
 
 THREADS = 128  # per block
 REGISTERS = 64  # per thread at most where every pair has one successor: 1,024 threads fit a multiprocessor

@@ -1,4 +1,4 @@
-"""BEB on a device: `agents/beb.py` with one thread per seed.
+"""BEB on a device: `tabular/agents/beb.py` with one thread per seed.
 
 Q_l(s,a) = m(s,a) + β / (1 + Σα + n(s,a)) + Σ_s' P̄(s'|s,a) max_a' Q_{l+1}(s',a')
 """
@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from numba import cuda
 
-from klearning.agents.beb import BEB
-from klearning.beliefs.belief import Belief, Prior
 from klearning.gpu.layout import F, Shape
 from klearning.gpu.value_iteration import ValueIterationForm, expectation_for
-from klearning.models.mdp import MDP
+from klearning.tabular.agents.beb import BEB
+from klearning.tabular.beliefs.belief import Belief, Prior
+from klearning.tabular.models.mdp import MDP
 
 ONE = F(1.0)
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from klearning.arrays.cards import html_card, text_card
-from klearning.arrays.frames import data_frame
-from klearning.arrays.pictures import axes_or_new
-from klearning.arrays.types import Floats, Ints
-from klearning.beliefs.belief import Prior
 from klearning.gpu.layout import Worlds
 from klearning.gpu.tally import Tally
-from klearning.models.mdp import MDP
-from klearning.statistics import Interval, mean_interval, median_interval
-from klearning.trials.agent import Agent
+from klearning.numerics.cards import html_card, text_card
+from klearning.numerics.frames import data_frame
+from klearning.numerics.pictures import axes_or_new
+from klearning.numerics.statistics import Interval, mean_interval, median_interval
+from klearning.numerics.types import Floats, Ints
+from klearning.tabular.beliefs.belief import Prior
+from klearning.tabular.models.mdp import MDP
+from klearning.tabular.trials.agent import Agent
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from klearning.arrays import checks
-from klearning.arrays.types import Floats
-from klearning.beliefs.belief import Belief, Prior
-from klearning.beliefs.rewards import MeanRewards
-from klearning.beliefs.sampling import draw_dirichlet
-from klearning.beliefs.transitions import Dirichlet
 from klearning.gpu.layout import Worlds
-from klearning.models.mdp import MDP
-from klearning.worlds.random_mdp import random_mdp
+from klearning.numerics import checks
+from klearning.numerics.types import Floats
+from klearning.tabular.beliefs.belief import Belief, Prior
+from klearning.tabular.beliefs.rewards import MeanRewards
+from klearning.tabular.beliefs.sampling import draw_dirichlet
+from klearning.tabular.beliefs.transitions import Dirichlet
+from klearning.tabular.models.mdp import MDP
+from klearning.tabular.worlds.random_mdp import random_mdp
 
 
 def random_worlds(

@@ -1,4 +1,4 @@
-"""K-learning on a device: `agents/fixed_optimism.py` with one thread per seed.
+"""K-learning on a device: `tabular/agents/fixed_optimism.py` with one thread per seed.
 
 The sweep is that of models/soft.py without V″. The curvature of f in log τ is carried from episode to episode, as a
 share of f − J, and corrected by what two sweeps of one plan say of it: no more sweeps than Newton's method takes, and a
@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda
 
-from klearning.agents.k_learning import KLearning
-from klearning.beliefs.belief import Belief, Prior
 from klearning.gpu.batch import Batch, refuse
 from klearning.gpu.layout import F, Log, Shape, at_most
 from klearning.gpu.walk import play_for
-from klearning.models.mdp import MDP
-from klearning.optimism.bonuses import BONUSES
-from klearning.optimism.program import program, solve_best
+from klearning.tabular.agents.k_learning import KLearning
+from klearning.tabular.beliefs.belief import Belief, Prior
+from klearning.tabular.models.mdp import MDP
+from klearning.tabular.optimism.bonuses import BONUSES
+from klearning.tabular.optimism.program import program, solve_best
 
 OPTIMAL, SCHEDULE, FIXED = range(3)
 MOST_SWEEPS = 60

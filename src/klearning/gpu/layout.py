@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import config, cuda
 
-from klearning.arrays.rows import places
-from klearning.arrays.types import Floats, Ints
-from klearning.models.mdp import MDP
+from klearning.numerics.rows import places
+from klearning.numerics.types import Floats, Ints
+from klearning.tabular.models.mdp import MDP
 
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # few seeds are few blocks, and whoever asks for few knows
 F = np.float32

@@ -1,4 +1,4 @@
-"""PSRL on a device: `agents/psrl.py` with one thread per seed.
+"""PSRL on a device: `tabular/agents/psrl.py` with one thread per seed.
 
     Q_l(s,a) = R(s,a) + Σ_s' P(s'|s,a) max_a' Q_{l+1}(s',a'),      R and P drawn from the posterior
 
@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 from numba import cuda
 
-from klearning.agents.psrl import PSRL
-from klearning.beliefs.belief import Belief, Prior
-from klearning.beliefs.rewards import is_beta
 from klearning.gpu.batch import refuse
 from klearning.gpu.draws import beta, log_gamma, spread
 from klearning.gpu.layout import F, Shape
 from klearning.gpu.random import ROWS
 from klearning.gpu.value_iteration import ValueIterationForm, expectation_for
-from klearning.models.mdp import MDP
+from klearning.tabular.agents.psrl import PSRL
+from klearning.tabular.beliefs.belief import Belief, Prior
+from klearning.tabular.beliefs.rewards import is_beta
+from klearning.tabular.models.mdp import MDP
 
 ZERO, ONE, LOWEST = F(0.0), F(1.0), F(-3e38)
 SHARE, BREAKS, SEEN, COIN = ROWS, ROWS + 2, ROWS + 3, ROWS + 4  # what words are for: two for a Beta

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from klearning.trials.streams import sequence
+from klearning.tabular.trials.streams import sequence
 
 WORD = np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)

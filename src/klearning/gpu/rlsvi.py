@@ -1,4 +1,4 @@
-"""RLSVI on a device: `agents/rlsvi.py` with one thread per seed.
+"""RLSVI on a device: `tabular/agents/rlsvi.py` with one thread per seed.
 
 Q_l(s,a) ~ N( (Σr + Σ_s' n(s') max_a' Q_{l+1}(s',a')) / (n0 + n),  (scale·σ)² / (n0 + n) ),      n0 = σ²/σp²
 """
@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from numba import cuda
 
-from klearning.agents.rlsvi import RLSVI
-from klearning.beliefs.belief import Belief, Prior
 from klearning.gpu.layout import F, Shape
 from klearning.gpu.value_iteration import ValueIterationForm, expectation_for
-from klearning.models.mdp import MDP
+from klearning.tabular.agents.rlsvi import RLSVI
+from klearning.tabular.beliefs.belief import Belief, Prior
+from klearning.tabular.models.mdp import MDP
 
 
 class Numbers(NamedTuple):

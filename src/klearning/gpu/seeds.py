@@ -8,13 +8,6 @@ from typing import Any
 import numpy as np
 from numba import config, cuda
 
-from klearning.agents.beb import BEB
-from klearning.agents.k_learning import KLearning
-from klearning.agents.psrl import PSRL
-from klearning.agents.rlsvi import RLSVI
-from klearning.agents.ucbvi import UCBVI
-from klearning.arrays.screen import ProgressBar
-from klearning.beliefs.belief import Prior
 from klearning.gpu.batch import (
     Batch,
     Chunk,
@@ -35,9 +28,16 @@ from klearning.gpu.psrl import PSRLForm
 from klearning.gpu.rlsvi import RLSVIForm
 from klearning.gpu.tally import Tally
 from klearning.gpu.ucbvi import UCBVIForm
-from klearning.models.mdp import MDP, optimal_value
-from klearning.trials.agent import Agent
-from klearning.trials.run import Runs
+from klearning.numerics.screen import ProgressBar
+from klearning.tabular.agents.beb import BEB
+from klearning.tabular.agents.k_learning import KLearning
+from klearning.tabular.agents.psrl import PSRL
+from klearning.tabular.agents.rlsvi import RLSVI
+from klearning.tabular.agents.ucbvi import UCBVI
+from klearning.tabular.beliefs.belief import Prior
+from klearning.tabular.models.mdp import MDP, optimal_value
+from klearning.tabular.trials.agent import Agent
+from klearning.tabular.trials.run import Runs
 
 FORMS: dict[type, Callable[[Any, Prior, MDP], Form]] = {
     KLearning: KLearningForm,

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda
 
-from klearning.arrays.types import Floats, Ints
 from klearning.gpu.batch import THREADS, Batch
 from klearning.gpu.layout import F, Log, zeros
+from klearning.numerics.types import Floats, Ints
 
 CURVE = 64  # episodes at which quantiles are kept, by powers: 1, 2, 3, 5, …
 SOLVED = 0.1  # the share of episodes that must have reached the goal

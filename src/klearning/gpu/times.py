@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from klearning.arrays.types import Floats
-from klearning.beliefs.belief import Prior
 from klearning.gpu.batch import new_batch, play
 from klearning.gpu.seeds import checked_form, groups
 from klearning.gpu.tally import Tally
-from klearning.models.mdp import MDP, optimal_value
-from klearning.trials.agent import Agent
+from klearning.numerics.types import Floats
+from klearning.tabular.beliefs.belief import Prior
+from klearning.tabular.models.mdp import MDP, optimal_value
+from klearning.tabular.trials.agent import Agent
 
 
 def solved_times(agent: Agent[Any], world: MDP, prior: Prior, episodes: int, seeds: Sequence[int]) -> Floats:

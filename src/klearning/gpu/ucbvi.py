@@ -1,4 +1,4 @@
-"""UCBVI with Hoeffding's bonus on a device: `agents/ucbvi.py` with one thread per seed.
+"""UCBVI with Hoeffding's bonus on a device: `tabular/agents/ucbvi.py` with one thread per seed.
 
     Q_l(s,a) ← min( Q_l(s,a), r̂(s,a) + scale·7 L Lg/√n + Σ_s' P̂(s'|s,a) V_{l+1}(s') ),      Lg = ln(5 S A T / δ)
 
@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda
 
-from klearning.agents.ucbvi import UCBVI
-from klearning.beliefs.belief import Belief, Prior
 from klearning.gpu.batch import Batch, refuse
 from klearning.gpu.layout import F, Shape
 from klearning.gpu.value_iteration import ValueIterationForm, expectation_for
-from klearning.models.mdp import MDP
+from klearning.tabular.agents.ucbvi import UCBVI
+from klearning.tabular.beliefs.belief import Belief, Prior
+from klearning.tabular.models.mdp import MDP
 
 ZERO, ONE = F(0.0), F(1.0)
 

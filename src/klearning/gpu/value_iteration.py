@@ -1,4 +1,4 @@
-"""Agents that plan by value iteration, on a device: `agents/value_iteration.py` with one thread per seed.
+"""Agents that plan by value iteration, on a device: `tabular/agents/value_iteration.py` with one thread per seed.
 
 An agent is its Q_l(s,a), given V of the next layer; the rest is the same for all of them. The exact value of the policy
 rides along. Here V has room for two whole layers, because a draw may lead to any state of the next one.
@@ -16,7 +16,7 @@ from klearning.gpu.draws import Draws, normals
 from klearning.gpu.layout import F, Log, Shape, at_most
 from klearning.gpu.random import REWARDS, philox
 from klearning.gpu.walk import play_for
-from klearning.models.mdp import MDP
+from klearning.tabular.models.mdp import MDP
 
 ZERO, ONE = F(0.0), F(1.0)
 

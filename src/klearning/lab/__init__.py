@@ -1,0 +1,1 @@
+"""Experiments as data: specs, stores and sweeps; analysis, figures, reports, papers, benchmarks, and the theory."""

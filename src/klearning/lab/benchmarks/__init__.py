@@ -1,0 +1,1 @@
+"""The field's own benchmarks, by their own definitions."""

@@ -1,0 +1,128 @@
+"""bsuite's scores, in [0, 1], as pure functions of what was logged.
+
+Arguments are the columns of bsuite's own tables, one entry per row: how far an experiment had come at some
+episode. `logged` takes those rows from per-episode totals at the episodes at which bsuite logs.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from klearning.lab.benchmarks.bsuite.worlds import EPISODES, LOGGED_EPISODES
+from klearning.numerics import checks
+from klearning.numerics.types import Floats, Ints
+
+FORGIVENESS = 100  # episodes on top of 2^N that dithering would take
+
+
+DEEP_SEA_THRESHOLD = 0.9  # solved: fewer bad episodes than this part of all so far
+
+
+STOCHASTIC_THRESHOLD, STOCHASTIC_BURN_IN = 0.8, 100
+
+
+BANDIT_BASELINE = 0.5  # regret per episode of pulling arms at random
+
+
+CATCH_BASELINE = 1.6  # of moving at random
+
+
+MOUNTAIN_CAR_BASELINE, CARTPOLE_BASELINE, SWINGUP_BASELINE = 1000.0, 1000.0, 700.0
+
+
+CARTPOLE_GOOD, SWINGUP_GOOD = 500.0, 100.0  # returns of an episode that make up half of the score
+
+
+def logged(totals: ArrayLike) -> tuple[Ints, Floats]:
+    """Episodes and totals at which bsuite logs, from totals after episode 1, 2, …"""
+    series = checks.array("totals", totals, (None,))
+    episodes = np.array([t for t in LOGGED_EPISODES if t <= series.size], np.int64)
+    return episodes, series[episodes - 1]
+
+
+def deep_sea_score(size: ArrayLike, episode: ArrayLike, total_bad_episodes: ArrayLike) -> float:
+    """The share of sizes N solved, and that in fewer than 2^N + 100 episodes.
+
+    A size is solved at the first logged episode by which fewer than 90% of the episodes so far were bad.
+    """
+    N, t, bad = _columns(size, episode, total_bad_episodes)
+    return _share_solved(N, t, bad, DEEP_SEA_THRESHOLD)
+
+
+def deep_sea_stochastic_score(size: ArrayLike, episode: ArrayLike, total_bad_episodes: ArrayLike) -> float:
+    """As `deep_sea_score`, from episode 100 on and with fewer than 80%: slips make luck more likely."""
+    N, t, bad = _columns(size, episode, total_bad_episodes)
+    late = t >= STOCHASTIC_BURN_IN
+    return _share_solved(N[late], t[late], bad[late], STOCHASTIC_THRESHOLD)
+
+
+def bandit_score(episode: ArrayLike, total_regret: ArrayLike) -> float:
+    """1 − (mean regret per episode) / 0.5 at episode 10,000 or the last one before, no less than 0."""
+    return _regret_score(episode, total_regret, BANDIT_BASELINE)
+
+
+def catch_score(episode: ArrayLike, total_regret: ArrayLike) -> float:
+    """As `bandit_score`, with 1.6, the regret of moving at random."""
+    return _regret_score(episode, total_regret, CATCH_BASELINE)
+
+
+def mountain_car_score(episode: ArrayLike, total_regret: ArrayLike) -> float:
+    """As `bandit_score`, with 1000, where regret is what an episode takes beyond 100 steps."""
+    return _regret_score(episode, total_regret, MOUNTAIN_CAR_BASELINE)
+
+
+def cartpole_score(episode: ArrayLike, total_regret: ArrayLike, best_episode: ArrayLike) -> float:
+    """Half for regret against 1000 an episode, half for the share of runs whose best episode is above 500.
+
+    ``best_episode`` has one entry per run.
+    """
+    best = checks.array("best_episode", best_episode, (None,))
+    return 0.5 * (_regret_score(episode, total_regret, CARTPOLE_BASELINE) + float((best > CARTPOLE_GOOD).mean()))
+
+
+def cartpole_swingup_score(episode: ArrayLike, total_regret: ArrayLike, best_episode: float) -> float:
+    """Of one height: as `cartpole_score`, with 700 and 100. bsuite's score is the mean over heights."""
+    regret = _regret_score(episode, total_regret, SWINGUP_BASELINE)
+    return 0.5 * (regret + float(best_episode > SWINGUP_GOOD))
+
+
+def _regret_score(episode: ArrayLike, total_regret: ArrayLike, baseline: float) -> float:
+    t, regret = _columns(episode, total_regret)
+    end = min(t.max(), EPISODES) if t.size else 0
+    at_end = regret[t == end]
+    if at_end.size == 0:
+        raise ValueError(f"episode has no row at {end:g}: log the last episode, at most {EPISODES}")
+    mean = at_end.mean() / end
+    return float(np.clip((baseline - mean) / baseline, 0.0, 1.0))
+
+
+def _share_solved(N: Floats, t: Floats, bad: Floats, threshold: float) -> float:
+    """bsuite counts a size once for every row it has at the deciding episode: once, where rows are not repeated."""
+    held = t <= EPISODES
+    N, t, bad = N[held], t[held], bad[held]
+    if N.size == 0:
+        raise ValueError(f"episode has no row that counts: log episodes up to {EPISODES}")
+    below = bad / t < threshold
+    beaten, rows = 0, 0
+    for size in np.unique(N):
+        mine = size == N
+        solved = bool((mine & below).any())
+        decided = t[mine & below].min() if solved else t[mine].max()
+        count = int((mine & (t == decided)).sum())
+        rows += count
+        beaten += count * (solved and decided < 2.0**size + FORGIVENESS)
+    return beaten / rows
+
+
+def _columns(*columns: Any) -> tuple[Floats, ...]:
+    """Columns of one length; episodes count from 1."""
+    names = ("size", "episode", "total_bad_episodes") if len(columns) == 3 else ("episode", "total_regret")
+    checked = [checks.array(name, column, (None,)) for name, column in zip(names, columns)]
+    for name, column in zip(names, checked):
+        if column.size != checked[0].size:
+            raise ValueError(f"{name} has {column.size} rows and {names[0]} {checked[0].size}: give one entry per row")
+    episode = checked[-2]
+    if (episode < 1).any():
+        raise ValueError(f"episode={episode.min():g} is too small: episodes count from 1")
+    return tuple(checked)

@@ -1,0 +1,145 @@
+"""bsuite's sweeps from end to end: an agent in every setting of an experiment, and bsuite's score of it.
+
+Observations are the cells of DeepSea's grid, numbered as they are met. The agent knows nothing of the swapped actions,
+and nothing of how many cells there are. catch, mountain_car, cartpole and cartpole_swingup are bsuite's own code, with
+observations that are no numbers of states: for agents that take any (`klearning.deep`).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from klearning.lab.benchmarks.bsuite.environments import DeepSeaEnv, bandit_env
+from klearning.lab.benchmarks.bsuite.scores import (
+    bandit_score,
+    cartpole_score,
+    cartpole_swingup_score,
+    catch_score,
+    deep_sea_score,
+    deep_sea_stochastic_score,
+    logged,
+    mountain_car_score,
+)
+from klearning.lab.benchmarks.bsuite.simulators import SimulatorEnv
+from klearning.lab.benchmarks.bsuite.worlds import BANDIT_SWEEP, DEEP_SEA_STOCHASTIC_SWEEP, DEEP_SEA_SWEEP, EPISODES
+from klearning.numerics import checks
+from klearning.numerics.types import Floats, Ints
+from klearning.simulators.callbacks import EpisodeReport
+from klearning.simulators.learn import learn
+from klearning.tabular.beliefs.belief import Prior
+from klearning.tabular.beliefs.rewards import Gaussian, UnknownNoise
+from klearning.tabular.beliefs.transitions import Dirichlet
+from klearning.tabular.trials.agent import Agent
+
+Setting = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment of bsuite: its settings, how to make the environment of one, and what an agent may know."""
+
+    settings: tuple[Setting, ...]
+    make: Callable[..., gymnasium.Env[Any, Any]]
+    prior: Prior | None = None  # where states can be counted
+    optimum: float = 1.0  # return from which regret is counted; of DeepSea bad episodes are
+    horizon: int | None = None  # where the environment does not say
+    episodes: int = EPISODES
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """One setting: bsuite's total (bad episodes, or regret) at the episodes at which it logs."""
+
+    setting: Setting
+    episodes: Ints
+    totals: Floats
+    best: float = -np.inf  # return of an episode
+
+
+CONTROL_EPISODES = 1000
+
+
+RUNS = tuple({"seed": seed} for seed in range(20))
+
+
+SWINGUP_SWEEP = tuple({"height_threshold": n / 20, "x_reward_threshold": 1 - n / 20} for n in range(20))
+
+
+REGRET_SCORES = {"bandit": bandit_score, "catch": catch_score, "mountain_car": mountain_car_score}
+
+
+# Nobody is told which cells are noisy: a third of the sd, worth one visit, is soon found to be none or far more.
+DEEP_SEA_PRIOR = Prior(UnknownNoise(0.0, 1.0, noise=0.3, strength=1.0), Dirichlet(0.3), stationary=True)
+EXPERIMENTS = {
+    "deep_sea": Experiment(
+        DEEP_SEA_SWEEP,
+        lambda size, mapping_seed: DeepSeaEnv(size, mapping_seed),
+        DEEP_SEA_PRIOR,
+    ),
+    "deep_sea_stochastic": Experiment(
+        DEEP_SEA_STOCHASTIC_SWEEP,
+        lambda size, mapping_seed: DeepSeaEnv(size, mapping_seed, False),
+        DEEP_SEA_PRIOR,
+    ),
+    "bandit": Experiment(BANDIT_SWEEP, bandit_env, Prior(Gaussian(0.0, 1.0, 0.05), Dirichlet(0.3), stationary=True)),
+    "catch": Experiment(RUNS, partial(SimulatorEnv, "catch"), horizon=9),
+    "mountain_car": Experiment(
+        RUNS, partial(SimulatorEnv, "mountain_car"), optimum=-100.0, horizon=1000, episodes=CONTROL_EPISODES
+    ),
+    "cartpole": Experiment(
+        RUNS, partial(SimulatorEnv, "cartpole"), optimum=1000.0, horizon=1001, episodes=CONTROL_EPISODES
+    ),
+    "cartpole_swingup": Experiment(
+        SWINGUP_SWEEP, partial(SimulatorEnv, "cartpole_swingup"), optimum=700.0, horizon=1001, episodes=CONTROL_EPISODES
+    ),
+}
+
+
+def run_setting(name: str, setting: Setting, agent: Agent | Any, episodes: int | None = None, seed: int = 0) -> Result:
+    """An agent learns in one setting; what bsuite would have logged.
+
+    The environments of simulators have the setting's seed besides the agent's. An agent that has no use for a prior
+    (networks, in ``klearning.deep``) is given none.
+    """
+    experiment = EXPERIMENTS[checks.choice("experiment", name, EXPERIMENTS)]
+    count = checks.whole("episodes", experiment.episodes if episodes is None else episodes)
+    if experiment.prior is None and not hasattr(agent, "actor"):
+        raise ValueError(
+            f"agent={agent} counts states, and those of bsuite's {name} cannot be counted: give an agent of "
+            "klearning.deep, such as DeepKLearning"
+        )
+    env, totals, best = experiment.make(**setting), np.zeros(count), -np.inf
+
+    def note(report: EpisodeReport) -> None:
+        nonlocal best
+        t = report.episode - 1
+        best = max(best, report.collected)
+        if isinstance(env, DeepSeaEnv):
+            totals[t] = env.tally.total_bad_episodes
+        else:
+            totals[t] = (totals[t - 1] if t else 0.0) + experiment.optimum - report.collected
+
+    prior = None if hasattr(agent, "actor") else experiment.prior
+    number = seed + int(setting.get("seed", 0))
+    learn(agent, env, episodes=count, seed=number, prior=prior, horizon=experiment.horizon, callbacks=[note])
+    return Result(setting, *logged(totals), best)
+
+
+def score(name: str, results: Sequence[Result]) -> float:
+    """bsuite's score of an experiment."""
+    checks.choice("experiment", name, EXPERIMENTS)
+    episodes = np.concatenate([result.episodes for result in results])
+    totals = np.concatenate([result.totals for result in results])
+    if name in REGRET_SCORES:
+        return REGRET_SCORES[name](episodes, totals)
+    if name == "cartpole":
+        return cartpole_score(episodes, totals, [result.best for result in results])
+    if name == "cartpole_swingup":
+        return float(np.mean([cartpole_swingup_score(r.episodes, r.totals, r.best) for r in results]))
+    sizes = np.concatenate([np.full(result.episodes.size, result.setting["size"]) for result in results])
+    measure: Any = deep_sea_score if name == "deep_sea" else deep_sea_stochastic_score
+    return float(measure(sizes, episodes, totals))

@@ -1,0 +1,94 @@
+"""A match as plain data: a game, the player in our chair, the one in the other, and what both believe of payoffs.
+
+In a spec the game stands where a world would, a round is an episode, and there is an opponent. Of a matrix game the
+prior is {"reward": …} alone; of a Markov game it is that of a world.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from klearning.games.game import Game
+from klearning.games.markov import MarkovGame
+from klearning.games.match import Rounds
+from klearning.games.matches import OPPONENTS, check_agent, matchmaker
+from klearning.games.player import Player
+from klearning.numerics import checks
+from klearning.simulators import codec
+from klearning.tabular.beliefs.belief import Prior
+from klearning.tabular.beliefs.rewards import Gaussian
+
+Data = dict[str, Any]
+
+
+class Pairing(NamedTuple):
+    """Who plays what against whom, and what makes a match of a seed, rounds, and whether to keep mixtures."""
+
+    agent: Player
+    game: Game | MarkovGame
+    opponent: Player
+    belief: Gaussian | Prior
+    new_match: Callable[[int, int, bool], Rounds]
+
+
+def opponent_data(opponent: Any, agent: Data) -> Data:
+    """A word of `play`, a player, or the data of one."""
+    if isinstance(opponent, str):
+        player = OPPONENTS[checks.choice("opponent", opponent, OPPONENTS)]
+        return agent if player is None else codec.instance_data("player", player)
+    if not isinstance(opponent, Mapping | Player | type):
+        words = ", ".join(map(repr, OPPONENTS))
+        raise ValueError(f"opponent={opponent!r} is no data: give one of {words}, or a player, {{'name': …}}")
+    return codec.instance_data("player", opponent)
+
+
+def player_data(agent: Any) -> Data:
+    """The player in our chair, from itself or from some of its data."""
+    if not isinstance(agent, Mapping | str | type):
+        check_agent(agent)
+    return codec.instance_data("player", agent)
+
+
+def prior_data(game: Data, agent: Data, opponent: Data, given: Any = None) -> Data:
+    """What both sides believe, with every parameter; by default what `play` has, the noise of the game among it."""
+    place, ours, theirs = _build(game), codec.build("player", agent), codec.build("player", opponent)
+    if isinstance(given, Mapping):
+        belief: Any = {**given, "reward": _with_noise(given.get("reward", {}), place.noise)}
+    else:
+        belief, _ = matchmaker(ours, place, theirs, given)
+    if isinstance(place, MarkovGame):
+        return codec.prior_data(belief)
+    if isinstance(belief, Gaussian):
+        belief = {"reward": {"kind": "gaussian", "mean": belief.mean, "sd": belief.sd, "noise": belief.noise}}
+    for key in belief:
+        if key != "reward":
+            raise ValueError(f"prior parameter {key!r} means nothing in a matrix game: give reward alone")
+    return {"reward": codec.prior_data(belief)["reward"]}
+
+
+def _with_noise(reward: Any, noise: float) -> Any:
+    """Normal payoffs of which no noise is given have the game's."""
+    if isinstance(reward, Mapping) and reward.get("kind", "gaussian") == "gaussian":
+        return {"noise": noise, **reward}
+    return reward
+
+
+def build_pairing(game: Data, agent: Data, opponent: Data, prior: Data) -> Pairing:
+    """The things themselves; ValueError where they do not fit together."""
+    place, ours, theirs = _build(game), codec.build("player", agent), codec.build("player", opponent)
+    belief, new_match = matchmaker(ours, place, theirs, build_belief(prior))
+    return Pairing(ours, place, theirs, belief, new_match)
+
+
+def build_belief(prior: Data) -> Gaussian | Prior:
+    """The inverse of `prior_data`."""
+    if "transitions" in prior:
+        return codec.build_prior(prior)
+    belief: Any = codec.build_prior(codec.prior_data(prior)).reward  # that it is a Gaussian the matchmaker asks for
+    return belief
+
+
+def _build(data: Data) -> Game | MarkovGame:
+    game = codec.build("game", data)
+    if not isinstance(game, Game | MarkovGame):
+        raise ValueError(f"game={data['name']!r} made a {type(game).__name__}: let its function return a Game")
+    return game

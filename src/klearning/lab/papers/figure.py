@@ -1,0 +1,203 @@
+"""A figure: the runs that it needs by key, how it reads, draws and checks them, and what it hands the report.
+
+A figure's fields are how much is run; the command line changes those that a figure has (`seeds`, `depths`).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from klearning.lab.experiments.batch import Batch, Whole
+from klearning.lab.experiments.looks import within_looks
+from klearning.lab.experiments.spec import Spec
+from klearning.lab.experiments.store import Store
+from klearning.lab.experiments.summaries import StoreSummary
+from klearning.lab.figures.markup import Html
+from klearning.lab.papers.claims import Claim, Verdict
+from klearning.numerics.types import Floats
+from klearning.simulators.codec import agent_data
+from klearning.tabular.trials.agent import Agent
+
+R = TypeVar("R")  # what a figure reads from the store
+
+
+@dataclass(frozen=True, eq=False)
+class Protocol:
+    """Settings by the name that runs carry in their specs, and where they come from: in a word, and in a note."""
+
+    name: str
+    word: str
+    note: str
+
+    def contestants(self) -> Mapping[str, Agent]:
+        """The agents that take part, by the names that figures give them."""
+        return {}
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """The name of a contestant by its data."""
+        return by_data(self.contestants())
+
+
+def by_data(contestants: Mapping[str, Agent]) -> dict[str, str]:
+    """The name of an agent by its data, as specs have it."""
+    return {json.dumps(agent_data(agent), sort_keys=True): label for label, agent in contestants.items()}
+
+
+class Reference(NamedTuple):
+    """A curve to compare with, and how it is dashed (0, 1 or 2)."""
+
+    label: str
+    line: int
+    y: Floats
+
+
+class Curve(NamedTuple):
+    """One of a plot; whose class it is gives it its colour, and without one it is there to compare with."""
+
+    label: str
+    family: str
+    x: Floats
+    y: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+
+
+class Plot(NamedTuple):
+    """Curves on common axes, for a page."""
+
+    title: str
+    x_label: str
+    y_label: str
+    curves: list[Curve]
+    caption: str
+    x_log: bool = False
+    y_log: bool = False
+
+
+def mean_curve(label: str, family: str, x: Floats, paths: Floats) -> Curve:
+    """The mean of paths, (runs, points), with its 95% interval by standard errors; rounding is not shown."""
+    shown = paths.round(9)
+    mean, error = shown.mean(axis=0), 1.96 * shown.std(axis=0, ddof=1) / np.sqrt(len(shown))
+    return Curve(label, family, x, mean, mean - error, mean + error)
+
+
+class Introduction(NamedTuple):
+    """A section with which a page begins, and the script that wakes it, where it has one."""
+
+    markup: Html
+    script: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Figure(Generic[R]):
+    """One picture of a paper, under one protocol where it has several. A subclass brings what its figure has."""
+
+    name: str
+    protocol: Protocol | None = None
+
+    by_name_only: ClassVar[bool] = False  # a long study, run only where it is asked for
+    looks: ClassVar[Sequence[int]] = ()  # seeds after which an agent that cannot solve a world is run no more
+    caption: ClassVar[str] = ""  # below its part of a page
+
+    @property
+    def file(self) -> str:
+        return f"{self.name}_{self.protocol.name}" if self.protocol else self.name
+
+    def small(self) -> Self:
+        """The quick version."""
+        return self
+
+    def sized(self, quick: bool, options: Mapping[str, Any]) -> Self:
+        """At the extent that was asked for; an option that is no field of this figure is another's."""
+        figure = self.small() if quick else self
+        own = {field.name for field in fields(figure)}
+        return replace(figure, **{key: value for key, value in options.items() if key in own and value is not None})
+
+    # from runs to a picture
+
+    def runs(self) -> Mapping[Any, Spec]:
+        """What must be in the store, by the key under which `read` looks it up; where there are `looks`, at most."""
+        return {}
+
+    def wanted(self, store: Store) -> list[Spec]:
+        """Those of them that are to be run, as far as the store tells: all, where there are no looks."""
+        return within_looks(self.runs().values(), store, self.looks)
+
+    def batches(self) -> Mapping[Any, Batch]:
+        """The same of what is kept as one file."""
+        return {}
+
+    def wholes(self) -> Mapping[Any, Whole]:
+        """The same of what is no run in a world, such as a game."""
+        return {}
+
+    def read(self, store: Store) -> R:
+        """What is drawn and checked, from the store alone; KeyError where a run is missing."""
+        raise NotImplementedError
+
+    def read_largest(self, store: Store) -> tuple[Self, R] | None:
+        """At the size that was run; the quick one where that is all there is."""
+        for figure in (self, self.small()):
+            try:
+                return figure, figure.read(store)
+            except (KeyError, ValueError):
+                continue
+        return None
+
+    def draw(self, results: R, command: str) -> Any:
+        """A Matplotlib figure with the command on it; None where there is nothing to draw."""
+        return None
+
+    def claims(self, results: R) -> list[Claim]:
+        """The paper's sentences on it."""
+        return []
+
+    def table(self, results: R) -> str:
+        """Its numbers in Markdown, where it has a page of them."""
+        return ""
+
+    # what the report asks for
+
+    def contestants(self) -> Mapping[str, Mapping[str, Agent]]:
+        """Its agents by name, under the name of a protocol that only this figure has."""
+        return {}
+
+    def words_of(self, specs: Sequence[Spec]) -> str:
+        """What follows `klearning reproduce` to make these runs and few others; empty where they are not of it."""
+        names = {spec.name for spec in specs}
+        sizes = {words: len(own) for words, own in self._extents.items() if names <= own}
+        return min(sizes, key=lambda words: sizes[words], default="")
+
+    @cached_property
+    def _extents(self) -> dict[str, set[str]]:
+        protocol = f" --protocol {self.protocol.name}" if self.protocol else ""
+        sizes = {"": self, " --quick": self.small()}
+        return {
+            f"{self.name}{protocol}{option}": {spec.name for spec in figure.runs().values()}
+            for option, figure in sizes.items()
+        }
+
+    def introduction(self, summary: StoreSummary) -> Introduction | None:
+        """What a reader should know before all else, where the store has to do with it."""
+        return None
+
+    def section(self, summary: StoreSummary) -> Html | None:
+        """This figure on a page, where the store has its runs."""
+        return None
+
+    def plots(self, results: R) -> Sequence[Plot]:
+        """What it compares, for a page to draw in its own way."""
+        return ()
+
+    def verdict(self, summary: StoreSummary) -> Verdict | None:
+        """Its claims in what the store holds, whatever extent was run; None where that is not enough."""
+        return None
+
+    def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Reference]:
+        """Curves that belong beside these runs in a chart against ``axis``, a parameter of worlds or `episode`."""
+        return []

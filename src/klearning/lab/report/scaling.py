@@ -1,0 +1,185 @@
+"""Time to solve against depth, and what planning costs: one exhibit a setting."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from klearning.lab.comparison import contest
+from klearning.lab.experiments.spec import Spec, build_world
+from klearning.lab.experiments.summaries import RunSummary, StoreSummary, by_contestant, together
+from klearning.lab.figures.markup import Html, number, table
+from klearning.lab.report.charts import MOST_SERIES, Chart, Series, ordered, plain, references
+from klearning.lab.report.exhibits import MOST, Exhibit
+from klearning.lab.report.labels import protocol_word, stage_of, unlike_titles, world_label
+from klearning.lab.report.ranking import entrant
+from klearning.lab.report.settings import behind
+from klearning.numerics.statistics import FEWEST, median_interval, median_time
+from klearning.numerics.types import Floats
+
+
+def exhibits(summary: StoreSummary) -> tuple[list[Exhibit], int]:
+    """Worlds with a depth, at two depths or more. Where runs were made to stop when solved, these alone."""
+    deep = [run for run in summary.runs if _has_depth(run)]
+    stopped = [run for run in deep if run.spec.stop == "solved"]
+    groups = [g for g in together(stopped or deep, "depth", any_prior=True) if len(_depths(g)) > 1]
+    shown = groups[:MOST]
+    return [_exhibit(f"scaling-{i}", *item) for i, item in enumerate(zip(_titles(shown), shown))], len(groups)
+
+
+def _has_depth(run: RunSummary) -> bool:
+    """A game is never solved, however deep."""
+    return run.spec.kind == "world" and isinstance(run.spec.world.get("depth"), int)
+
+
+def _titles(groups: list[list[RunSummary]]) -> list[str]:
+    specs = [group[0].spec for group in groups]
+    words = [(world_label(spec, "depth"), protocol_word(spec.protocol)) for spec in specs]
+    places = [", ".join(filter(None, pair)) for pair in words]
+    whole = [f"{place}, up to {spec.episodes:,} episodes" for place, spec in zip(places, specs, strict=True)]
+    return unlike_titles(whole, [_shared(spec) for spec in specs])
+
+
+def _shared(spec: Spec) -> Spec:
+    """Without what varies within a group."""
+    return replace(spec, world={name: value for name, value in spec.world.items() if name != "depth"}, prior={})
+
+
+def _depths(group: list[RunSummary]) -> list[int]:
+    return sorted({run.spec.world["depth"] for run in group})
+
+
+def _times(runs: list[RunSummary], depths: list[int]) -> list[Floats]:
+    return [np.array([run.solved for run in runs if run.spec.world["depth"] == depth]) for depth in depths]
+
+
+def _exhibit(name: str, title: str, group: list[RunSummary]) -> Exhibit:
+    companies = sorted(by_contestant(group), key=lambda runs: -sum(np.isfinite(run.solved) for run in runs))
+    kept = ordered(companies[:MOST_SERIES])
+    depths, spec = _depths(group), group[0].spec
+    times = {label: _times(runs, depths) for label, _, _, runs in kept}
+    series = [_series(label, colour, line, depths, times[label]) for label, colour, line, _ in kept]
+    cap = Series("cap", 0, 2, plain(depths), plain([spec.episodes] * len(depths)))
+    curves = [*references([run.spec for run in group], "depth", depths), cap]
+    counts = [len(t) for by_depth in times.values() for t in by_depth if len(t)]
+    return Exhibit(
+        Chart(name, "depth L", "episodes until solved (median)", series, curves, y_log=True),
+        title,
+        _see(series, depths, times, _ahead(kept, depths[-1])),
+        _caption(counts, len(companies) - len(kept), stage_of(spec).goal),
+        _table(depths, times),
+        behind(group),
+    )
+
+
+def _series(label: str, colour: int, line: int, depths: list[int], times: list[Floats]) -> Series:
+    medians = [median_interval(t) if len(t) else None for t in times]
+    solved = [f"{np.isfinite(t).sum()} of {len(t)} seeds solved" for t in times]
+    banded = any(len(t) >= FEWEST for t in times)
+    low = plain([m.low if m else np.nan for m in medians])
+    high = plain([m.high if m else np.nan for m in medians])
+    middle = plain([m.estimate if m else np.nan for m in medians])
+    return Series(label, colour, line, plain(depths), middle, low if banded else None, high if banded else None, solved)
+
+
+def _see(series: list[Series], depths: list[int], times: dict[str, list[Floats]], ahead: str) -> str:
+    tried = [s for s in series if len(times[s.label][-1])]
+    reached = [s.label for s in tried if s.y[-1] is not None]
+    said = f"No agent solves depth {depths[-1]} in half of its seeds."
+    if reached:
+        said = f"{len(reached)} of {len(tried)} agents solve depth {depths[-1]} in half of their seeds. {ahead}".strip()
+    ends: dict[int, list[str]] = {}
+    for s in series:
+        solved = [i for i, y in enumerate(s.y) if y is not None]
+        if solved and any(len(t) for t in times[s.label][solved[-1] + 1 :]):
+            ends.setdefault(depths[solved[-1]], []).append(s.label)
+    if ends:
+        shallow = min(ends)
+        said += f" The first to fall behind: {', '.join(ends[shallow])}, beyond depth {shallow}."
+    return said
+
+
+def _ahead(kept: Sequence[tuple[str, int, int, list[RunSummary]]], depth: int) -> str:
+    """Who solves the deepest soonest, by tests, of those that do; nothing where there is nobody to compare with."""
+    there = {label: [run for run in runs if run.spec.world["depth"] == depth] for label, _, _, runs in kept}
+    able = {label: runs for label, runs in there.items() if len(runs) > 1 and np.isfinite(_median(runs))}
+    if len(able) < 2:
+        return ""
+    where = world_label(next(iter(able.values()))[0].spec)
+    entrants = [entrant(label, where, runs, [run.solved for run in runs]) for label, runs in able.items()]
+    return contest(entrants, "solved").sentence
+
+
+def _median(runs: list[RunSummary]) -> float:
+    return median_time(np.array([run.solved for run in runs]))
+
+
+def _caption(counts: list[int], dropped: int, goal: str) -> str:
+    size = f"{max(counts)}" if max(counts) == min(counts) else f"{min(counts)} to {max(counts)}"
+    bands = f"bands, where there are {FEWEST} or more: 95% intervals of the median"
+    if max(counts) < FEWEST:
+        bands = f"no intervals, for these need {FEWEST} or more"
+    left = f" The {dropped} agents that solved least are left out." if dropped else ""
+    return (
+        f"Solved: the first episode by which a tenth of all so far reached the {goal}. Median over {size} seeds, "
+        f"those unsolved counted as longer than the cap; a curve ends where half of the seeds fail; {bands}.{left}"
+    )
+
+
+def _table(depths: list[int], times: dict[str, list[Floats]]) -> Html:
+    rows = [[label, *map(_cell, by_depth)] for label, by_depth in times.items()]
+    return table("Median episodes until solved", ["agent", *(f"L = {d}" for d in depths)], rows)
+
+
+def _cell(times: Floats) -> str:
+    if not len(times):
+        return ""
+    m = median_interval(times)
+    solved = f"({np.isfinite(times).sum()}/{len(times)} solved)"
+    if len(times) < FEWEST:
+        return f"{number(m.estimate)} {solved}"
+    high = number(m.high) if np.isfinite(m.high) else "cap"
+    return f"{number(m.estimate)} [{number(m.low)}, {high}] {solved}"
+
+
+def planning(summary: StoreSummary) -> Exhibit | None:
+    """Backups of a state and action an episode: the sweeps that agents report, times the pairs that each backs up."""
+    telling = [run for run in summary.runs if _has_depth(run) and np.isfinite(run.sweeps)]
+    groups = together((run for run in telling if run.spec.stop == "never"), "depth", any_prior=True)
+    group = max(groups, key=lambda g: len(_depths(g)), default=[])
+    depths = _depths(group)
+    whole = [runs for runs in by_contestant(group) if _depths(runs) == depths]
+    pairs = _pairs(group)
+    if len(depths) < 2 or not whole or not pairs:
+        return None
+    kept = ordered(whole[:MOST_SERIES])
+    one = np.array([pairs[depth] for depth in depths], float)
+    sweeps = {label: _sweeps(runs, depths) for label, _, _, runs in kept}
+    series = [
+        Series(label, c, l, plain(depths), plain(sweeps[label] * one), note=[f"{s:.1f} sweeps" for s in sweeps[label]])
+        for label, c, l, _ in kept
+    ]
+    reference = Series("one sweep", 0, 1, plain(depths), plain(one))
+    chart = Chart("planning", "depth L", "backups an episode", series, [reference], x_log=True, y_log=True)
+    last = "; ".join(f"{counts[-1]:.1f} ({label})" for label, counts in sweeps.items())
+    rows = [[label, *(f"{s:.2f}" for s in counts)] for label, counts in sweeps.items()]
+    return Exhibit(
+        chart, "What planning costs", f"Sweeps through all states an episode at depth {depths[-1]}: {last}.",
+        f"Counted, not timed: mean over {group[0].spec.episodes:,} episodes of every run.",
+        table("Mean sweeps an episode", ["agent", *(f"L = {d}" for d in depths)], rows),
+        behind(group),
+    )  # fmt: skip
+
+
+def _pairs(group: list[RunSummary]) -> dict[int, int]:
+    """States times actions by depth; empty where a world is not one of those known here."""
+    try:
+        worlds = {run.spec.world["depth"]: run.spec for run in group}
+        return {depth: build_world(spec).reward.size for depth, spec in worlds.items()}
+    except (ValueError, TypeError, KeyError, MemoryError, OverflowError):
+        return {}
+
+
+def _sweeps(runs: list[RunSummary], depths: list[int]) -> Floats:
+    counts = [[run.sweeps for run in runs if run.spec.world["depth"] == depth] for depth in depths]
+    return np.array([np.mean(x) if x else np.nan for x in counts])

@@ -1,0 +1,118 @@
+"""Checks of what people hand in. Each error names the field, the value and the fix."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from klearning.numerics.types import Floats
+
+TOLERANCE = 1e-8  # how far probabilities may be from summing to one
+SMALLEST, LARGEST = 1e-50, 1e50  # of numbers whose products must be floats: the cube of a temperature is the worst
+
+
+def number(field: str, value: Any, low: float, high: float = np.inf, *, above: bool = False) -> float:
+    """A finite float in [low, high], or in (low, high] where ``above``."""
+    try:
+        x = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{field}={value!r} is not a number: give a float") from None
+    if not np.isfinite(x) or x < low or x > high or (above and x == low):
+        bound = f"{'above' if above else 'at least'} {low:g}" + (f" and at most {high:g}" if high < np.inf else "")
+        raise ValueError(f"{field}={value!r} is out of range: give a finite number {bound}")
+    return x
+
+
+def moderate(field: str, value: Any, low: float = -np.inf, *, above: bool = False) -> float:
+    """Zero, or a number neither so small nor so large that products of a few are beyond the range of floats."""
+    x = number(field, value, low, above=above)
+    if x != 0.0 and not SMALLEST <= abs(x) <= LARGEST:
+        zero = "" if above else "0, or "
+        raise ValueError(f"{field}={value!r} is out of range: give {zero}a number from {SMALLEST:g} to {LARGEST:g}")
+    return x
+
+
+def whole(field: str, value: Any, low: int = 1, high: int | None = None) -> int:
+    """An integer of at least ``low``, and at most ``high`` if there is such a limit."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ValueError(f"{field}={value!r} is not a whole number: give an integer of at least {low}")
+    if value < low:
+        raise ValueError(f"{field}={value!r} is too small: give an integer of at least {low}")
+    if high is not None and value > high:
+        raise ValueError(f"{field}={value!r} is too large: give an integer of at most {high}")
+    return int(value)
+
+
+def flag(field: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{field}={value!r} is neither True nor False")
+    return value
+
+
+def choice(field: str, value: Any, names: Iterable[str]) -> str:
+    """One of ``names``; the error offers the nearest."""
+    names = list(names)
+    if isinstance(value, str) and value in names:
+        return value
+    near = get_close_matches(str(value), names, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "give one of " + ", ".join(map(repr, names))
+    raise ValueError(f"{field}={value!r} is unknown: {hint}")
+
+
+def array(field: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Floats:
+    """A finite float array of this shape (None: any size)."""
+    try:
+        x = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{field} is not an array of numbers: give shape {_show(shape)}") from None
+    if x.ndim != len(shape) or any(want not in (None, have) for want, have in zip(shape, x.shape, strict=True)):
+        raise ValueError(f"{field} has shape {x.shape}: give shape {_show(shape)}")
+    if not np.isfinite(x).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(x))[0])
+        place = f"[{_index(where)}]" if where else ""
+        raise ValueError(f"{field}{place}={x[where]} is not finite: give finite numbers")
+    return x
+
+
+def counts(field: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Floats:
+    """An array of numbers that are not negative."""
+    x = array(field, value, shape)
+    if (x < 0).any():
+        where = tuple(int(i) for i in np.argwhere(x < 0)[0])
+        raise ValueError(f"{field}[{_index(where)}]={x[where]:g} is negative: counts are zero or more")
+    return x
+
+
+def distributions(field: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Floats:
+    """An array whose last axis holds probabilities that sum to one."""
+    x = array(field, value, shape)
+    if (x < 0).any():
+        where = tuple(int(i) for i in np.argwhere(x < 0)[0])
+        raise ValueError(f"{field}[{_index(where)}]={x[where]:g} is negative: probabilities are zero or more")
+    total = x.sum(axis=-1)
+    wrong = np.argwhere(np.abs(total - 1.0) > TOLERANCE)
+    if len(wrong):
+        where = tuple(int(i) for i in wrong[0])
+        row = f"{field}[{_index(where)}]" if where else field
+        raise ValueError(f"{row} sums to {total[where]:.10g}: probabilities must sum to one (divide by the sum)")
+    return x
+
+
+def layered(field: str, value: Any, length: int) -> list[Any]:
+    """A list with one entry per layer."""
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
+        raise ValueError(f"{field} is a {type(value).__name__}: give a list with one array per layer")
+    if len(value) != length:
+        raise ValueError(f"{field} has {len(value)} entries: give {length}, one per layer")
+    return list(value)
+
+
+def _show(shape: tuple[int | None, ...]) -> str:
+    return "(" + ", ".join("any" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
+
+
+def _index(where: tuple[int, ...]) -> str:
+    return ", ".join(map(str, where))

@@ -1,0 +1,35 @@
+"""One array for all layers, or one array per layer: from each to the other."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from klearning.numerics import checks
+from klearning.numerics.types import Floats, Ints, Layers
+
+
+def offsets(widths: Sequence[int]) -> Ints:
+    return np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+
+
+def by_layer(table: Floats, layers: Ints) -> Layers:
+    """A kernel's array, (A, S) or (S,), as one (S_l, A) or (S_l,) view per layer."""
+    turned = table.T
+    return [turned[low:high] for low, high in pairwise(layers.tolist())]
+
+
+def size_text(table: Layers) -> str:
+    """How large a table of (S_l, A) blocks is, in words."""
+    return f"horizon={len(table)}, states={sum(map(len, table))}, actions={table[0].shape[1]}"
+
+
+def from_layers(field: str, blocks: Any, layers: Ints, actions: int, check: Any = checks.array) -> Floats:
+    """The inverse of `split` for tables: an (A, S) array from (S_l, A) blocks or one (S, A) table."""
+    if isinstance(blocks, np.ndarray) and blocks.ndim == 2:
+        return np.ascontiguousarray(check(field, blocks, (int(layers[-1]), actions)).T)
+    blocks = checks.layered(field, blocks, len(layers) - 1)
+    widths = np.diff(layers)
+    parts = [check(f"{field}[{l}]", block, (int(widths[l]), actions)) for l, block in enumerate(blocks)]
+    return np.ascontiguousarray(np.concatenate(parts).T)

@@ -1,0 +1,225 @@
+"""Two agents against each other: how far apart their means are, and how often the one is ahead of the other.
+
+Where pairs share what is random (the same drawn world, the same streams) they are tested as pairs, by flips of signs.
+Where nothing is shared, labels are permuted within every world and statistics studentised: such a test is exact where
+both laws are equal, and keeps its level for many seeds where only what is tested is equal (Janssen 1997; Chung and
+Romano 2013), which neither the plain permutation test nor the Mann–Whitney test does.
+"""
+
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from klearning.numerics.statistics.intervals import (
+    FEWEST,
+    MANY,
+    RESAMPLES,
+    Interval,
+    Strata,
+    fraction_interval,
+    mean_interval,
+    resamples,
+    studentised,
+)
+from klearning.numerics.statistics.times import binomial_half
+from klearning.numerics.types import Floats
+
+EQUAL = 1e-9  # statistics that differ by less, relatively, are the same but for rounding
+
+
+class Contrast(NamedTuple):
+    """a against b: the mean difference a − b, and the chance of one as large by luck."""
+
+    difference: Interval
+    p_value: float
+
+
+def paired_difference(a: Floats, b: Floats, seed: int = 0, level: float = 0.95, shuffles: int = RESAMPLES) -> Contrast:
+    """Mean of a − b, pair by pair, with a sign-flip permutation test; what is not finite is no finding."""
+    d = np.asarray(a) - np.asarray(b)
+    if not np.isfinite(d).all():
+        return Contrast(Interval(np.nan, np.nan, np.nan), 1.0)
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], (shuffles, len(d)))
+    flipped = np.abs((signs * d).mean(axis=1))
+    p = (1.0 + (flipped >= abs(d.mean()) * (1.0 - 1e-12)).sum()) / (shuffles + 1.0)
+    return Contrast(mean_interval(d, level, seed), float(min(p, 1.0)))
+
+
+def paired_sign_test(a: Floats, b: Floats) -> float:
+    """Two-sided p-value that a is below b as often as above; unsolved (nan) is above all, equal pairs say nothing."""
+    x, y = (np.where(np.isnan(v), np.inf, v) for v in (a, b))
+    below, above = int((x < y).sum()), int((x > y).sum())
+    n = below + above
+    if n == 0:
+        return 1.0
+    return float(min(1.0, 2.0 * binomial_half(n)[: min(below, above) + 1].sum()))
+
+
+def holm(p_values: Floats) -> Floats:
+    """p-values adjusted by Holm's step-down rule, so that the chance of any false claim among them keeps its level."""
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p)
+    raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(raised, 1.0)
+    return adjusted
+
+
+def mean_difference(a: Strata, b: Strata, seed: int = 0, level: float = 0.95, shuffles: int = RESAMPLES) -> Contrast:
+    """Mean of a − mean of b, over worlds alike, where runs share nothing: bootstrap-t, and Welch's t permuted.
+
+    a[k] and b[k] are the numbers of world k. What is not finite is no finding.
+    """
+    K = len(a)
+    estimate = float(np.mean([np.mean(x) - np.mean(y) for x, y in zip(a, b, strict=True)]))
+    if not np.isfinite(estimate) or min(map(len, [*a, *b])) < 2:
+        return Contrast(Interval(estimate, np.nan, np.nan), 1.0)
+    rng = np.random.default_rng(seed)
+    error = float(np.sqrt(sum(np.var(x, ddof=1) / len(x) for x in [*a, *b])) / K)
+    if max(sum(map(len, a)), sum(map(len, b))) > MANY:
+        half = NormalDist().inv_cdf(0.5 + level / 2.0) * error
+        p = 2.0 * NormalDist().cdf(-abs(estimate) / error) if error else float(estimate == 0.0)
+        return Contrast(Interval(estimate, estimate - half, estimate + half), p)
+    gaps, variances = np.zeros(shuffles), np.zeros(shuffles)
+    for x, y in zip(a, b, strict=True):
+        gap, variance = _permuted_welch(x, y, shuffles, rng)
+        gaps, variances = gaps + gap / K, variances + variance / K**2
+    p = _share_as_large(_ratio(estimate, error), _ratio(gaps, np.sqrt(variances)))
+    return Contrast(_welch_interval(a, b, estimate, error, level, rng), p)
+
+
+def _permuted_welch(x: Floats, y: Floats, shuffles: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Difference of means, and its squared standard error, for labels at random."""
+    n, m = len(x), len(y)
+    z = np.concatenate([x, y])
+    z = z - z.mean()
+    labels = _labels(n, m, shuffles, rng)
+    sums, squares = labels @ z, labels @ z**2
+    within_x = squares - sums**2 / n
+    within_y = (z**2).sum() - squares - sums**2 / m  # the sum of all is zero
+    floor = EQUAL * (z**2).sum()
+    within_x, within_y = (np.where(w < floor, 0.0, w) for w in (within_x, within_y))
+    return sums / n + sums / m, within_x / (n * (n - 1)) + within_y / (m * (m - 1))
+
+
+def _labels(n: int, m: int, shuffles: int, rng: np.random.Generator) -> Floats:
+    """Which of n + m are the first agent's, n of them at random: one shuffle a row."""
+    return rng.permuted(np.tile(np.repeat([1.0, 0.0], [n, m]), (shuffles, 1)), axis=1)
+
+
+def _welch_interval(
+    a: Strata, b: Strata, estimate: float, error: float, level: float, rng: np.random.Generator
+) -> Interval:
+    if min(sum(map(len, a)), sum(map(len, b))) < FEWEST or not all(_tells(x) for x in [*a, *b]):
+        return Interval(estimate, np.nan, np.nan)
+    K, gaps, variances = len(a), np.zeros(1), np.zeros(1)
+    for x, y in zip(a, b, strict=True):
+        for sign, sample in ((1.0, resamples(x, rng)), (-1.0, resamples(y, rng))):
+            gaps = gaps + sign * sample.mean(axis=1) / K
+            variances = variances + sample.var(axis=1, ddof=1) / sample.shape[1] / K**2
+    return studentised(estimate, error, gaps - estimate, np.sqrt(variances), level, constant=error == 0.0)
+
+
+def _tells(x: Floats) -> bool:
+    """Whether resamples of x tell of its spread: all are equal, or enough are unlike the commonest, as of a mean."""
+    apart = len(x) - int(np.unique(x, return_counts=True)[1].max())
+    return apart == 0 or apart >= min(FEWEST, len(x) / 2)
+
+
+class Chance(NamedTuple):
+    """The probability that a run of a is below one of b, ties counted half, and the p-value of its being ½."""
+
+    probability: Interval
+    p_value: float
+
+
+def chance_below(a: Strata, b: Strata, seed: int = 0, level: float = 0.95, shuffles: int = RESAMPLES) -> Chance:
+    """How often a is below b, over worlds alike, where runs share nothing; nan is above all numbers.
+
+    The test is Brunner and Munzel's, permuted: studentised by the spread of placements (the share of b above each of
+    a, and the other way round). The interval is that of the same permutations on the scale of log(p/(1 − p)). At 0, at
+    1 and where nothing varies it is Wilson's, with min(n, m) trials: no laws have a variance above p(1 − p)/min(n, m).
+    """
+    K = len(a)
+    pairs = [(_times(x), _times(y)) for x, y in zip(a, b, strict=True)]
+    shares, variances = zip(*(_placements(x, y) for x, y in pairs), strict=True)
+    p = float(np.mean(shares))
+    error = float(np.sqrt(sum(variances)) / K)
+    if min(map(len, [*a, *b])) < 2:
+        return Chance(Interval(p, np.nan, np.nan), 1.0)
+    large = max(sum(map(len, a)), sum(map(len, b))) > MANY
+    rng = np.random.default_rng(seed)
+    if large:
+        p_value = 2.0 * NormalDist().cdf(-abs(p - 0.5) / error) if error else float(p == 0.5)
+        quantile = NormalDist().inv_cdf(0.5 + level / 2.0)
+    else:
+        total, spread = np.zeros(shuffles), np.zeros(shuffles)
+        for x, y in pairs:
+            share, variance = _permuted_placements(x, y, shuffles, rng)
+            total, spread = total + share / K, spread + variance / K**2
+        permuted = np.abs(_ratio(total - 0.5, np.sqrt(spread)))
+        p_value = _share_as_large(_ratio(p - 0.5, error), permuted)
+        quantile = float(np.quantile(permuted, level, method="higher"))
+    return Chance(_chance_interval(p, error, quantile, a, b, level), p_value)
+
+
+def _chance_interval(p: float, error: float, quantile: float, a: Strata, b: Strata, level: float) -> Interval:
+    if min(sum(map(len, a)), sum(map(len, b))) < FEWEST:
+        return Interval(p, np.nan, np.nan)
+    if error == 0.0 or not 0.0 < p < 1.0 or not np.isfinite(quantile):
+        trials = len(a) ** 2 / sum(1.0 / min(len(x), len(y)) for x, y in zip(a, b, strict=True))
+        return fraction_interval(p * trials, trials, level)
+    centre, half = np.log(p / (1.0 - p)), quantile * error / (p * (1.0 - p))
+    low, high = (float(1.0 / (1.0 + np.exp(-end))) for end in (centre - half, centre + half))
+    return Interval(p, low, high)
+
+
+def _times(x: Floats) -> Floats:
+    return np.where(np.isnan(x), np.inf, x)
+
+
+def _placements(x: Floats, y: Floats) -> tuple[float, float]:
+    """P(x < y) + ½P(x = y), and its squared standard error."""
+    above = ((x[:, None] < y) + 0.5 * (x[:, None] == y)).astype(float)
+    if min(above.shape) < 2:
+        return float(above.mean()), 0.0
+    spread = above.mean(axis=1).var(ddof=1) / len(x) + above.mean(axis=0).var(ddof=1) / len(y)
+    return float(above.mean()), float(spread)
+
+
+def _permuted_placements(x: Floats, y: Floats, shuffles: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """The same for labels at random: counts of either label up to each value, ties half."""
+    n, m = len(x), len(y)
+    z = np.sort(np.concatenate([x, y]))
+    first, last = np.searchsorted(z, z, "left"), np.searchsorted(z, z, "right")
+    labels = _labels(n, m, shuffles, rng)
+    counts = np.concatenate([np.zeros((shuffles, 1)), np.cumsum(labels, axis=1)], axis=1)
+    below = (counts[:, first] + counts[:, last]) / 2.0  # of x, ties half
+    of_y = below / n  # the placement of a value, were it y's
+    of_x = 1.0 - ((first + last) / 2.0 - below) / m  # were it x's: the share of y above it
+    share = ((1.0 - labels) * of_y).sum(axis=1) / m
+    gap_y, gap_x = of_y - share[:, None], of_x - share[:, None]
+    spread = ((1.0 - labels) * gap_y**2).sum(axis=1) / (m * (m - 1)) + (labels * gap_x**2).sum(axis=1) / (n * (n - 1))
+    return share, np.where(spread < EQUAL / (n * m), 0.0, spread)
+
+
+def paired_chance_below(a: Floats, b: Floats, level: float = 0.95) -> Chance:
+    """In how many pairs a is below b, ties half, with Wilson's interval and the sign test; nan is above all."""
+    x, y = _times(a), _times(b)
+    wins = float((x < y).sum() + 0.5 * (x == y).sum())
+    interval = fraction_interval(wins, len(x), level)
+    return Chance(interval if len(x) >= FEWEST else Interval(wins / len(x), np.nan, np.nan), paired_sign_test(a, b))
+
+
+def _ratio(gap: Floats | float, error: Floats | float) -> Floats:
+    """gap/error; no gap is 0, and one without an error is infinite."""
+    top, bottom = np.broadcast_arrays(np.asarray(gap, float), np.asarray(error, float))
+    infinite = np.where(np.abs(top) < 1e-12, 0.0, np.copysign(np.inf, top))
+    return np.divide(top, bottom, out=infinite, where=bottom > 0.0)
+
+
+def _share_as_large(statistic: Floats, permuted: Floats) -> float:
+    """The p-value: the share of permutations, the data's own among them, with a statistic as large."""
+    as_large = np.abs(permuted) >= np.abs(statistic) * (1.0 - EQUAL)
+    return float((1.0 + as_large.sum()) / (len(permuted) + 1.0))

@@ -1,0 +1,1 @@
+"""Simulators of other libraries and shapes, as a learner reads them."""

@@ -1,0 +1,171 @@
+"""Several environments, one belief: the episodes of a Gymnasium vector run side by side.
+
+Each follows the plan that it began with to its end, and is then learnt from; the next one to begin plans with all that
+is known by then. So no plan is changed half-way, plans differ where an agent draws them (PSRL), and no episode waits
+for another. What Gymnasium calls autoreset decides where the first observation of the next episode is found: no step
+leads from the last of one to the first of the next.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Space
+from gymnasium.vector import VectorEnv
+from gymnasium.vector.utils import concatenate, create_empty_array, iterate
+
+from klearning.numerics.interrupts import uninterrupted
+from klearning.numerics.types import Flags
+from klearning.simulators.actor import SideBySide
+from klearning.simulators.adapters.limit import Limit
+from klearning.simulators.callbacks import EpisodeReport
+from klearning.tabular.models.tabular import read_horizon
+from klearning.tabular.trials.streams import whole_number
+
+NEXT_STEP, SAME_STEP, DISABLED = "NextStep", "SameStep", "Disabled"
+
+Envs = VectorEnv[Any, Any, Any]
+Environment = gymnasium.Env[Any, Any] | Envs
+Watchers = Sequence[Callable[[EpisodeReport], bool]]
+
+
+def single_spaces(env: Environment) -> tuple[Space[Any], Space[Any]]:
+    """Of observations and actions, in one environment."""
+    if isinstance(env, VectorEnv):
+        return env.single_observation_space, env.single_action_space
+    return env.observation_space, env.action_space
+
+
+def single_horizon(env: Environment, horizon: int | None) -> int:
+    """The argument, or the time limit of an environment or of those in a vector."""
+    if horizon is not None or env.spec is not None or not isinstance(env, VectorEnv):
+        return read_horizon(env, horizon)
+    bare: Any = env.unwrapped
+    if getattr(bare, "envs", None):  # in this process
+        return read_horizon(bare.envs[0], None)
+    spec = bare.get_attr("spec")[0] if hasattr(bare, "get_attr") else None
+    return read_horizon(env, getattr(spec, "max_episode_steps", None))
+
+
+def play_side_by_side(actor: Any, envs: Envs, extent: Limit, seed: int, watchers: Watchers, masks: bool = True) -> None:
+    """Begin what the extent leaves, and end it; where a watcher or an error stops it, what is under way is given up."""
+    if not isinstance(actor, SideBySide):
+        raise ValueError(
+            f"env={envs!r} is a vector of {envs.num_envs} environments, and {actor!r} plays one at a time: "
+            "give one, gymnasium.make(…)"
+        )
+    lanes = Lanes(actor, envs, extent, seed, masks)
+    try:
+        lanes.play(watchers)
+    finally:
+        with uninterrupted:
+            for episode in lanes.episodes:
+                if episode is not None:
+                    actor.drop(episode)
+
+
+class Lanes:
+    """A learner's episodes in a vector of environments, at most one in each."""
+
+    def __init__(self, learner: SideBySide, envs: Envs, extent: Limit, seed: int, masks: bool) -> None:
+        self.learner, self.envs, self.extent, self.seed, self.masks = learner, envs, extent, seed, masks
+        self.begun, self.steps = 0, 0  # of all lanes; idle ones do not count
+        self.earlier = learner.episode  # episodes that were before
+        self.episodes: list[Any] = [None] * envs.num_envs
+        mode = envs.metadata.get("autoreset_mode", NEXT_STEP)
+        self.mode = str(getattr(mode, "value", mode))
+
+    def play(self, watchers: Watchers) -> None:
+        """Step by step, everywhere at once."""
+        fresh = np.ones(self.envs.num_envs, np.bool_)  # where the first observation of an episode is seen
+        resetting = ~fresh  # where it will be after the next step
+        observations, infos = self.envs.reset(seed=self._seeds(fresh))
+        points, masks = self._split(observations), self._masks(infos)
+        while self._more or any(episode is not None for episode in self.episodes):
+            actions = [self._action(i, point, fresh[i], masks[i]) for i, point in enumerate(points)]
+            observations, rewards, terminated, truncated, infos = self.envs.step(self._join(actions))
+            points, masks = self._split(observations), self._masks(infos)
+            ended = np.asarray(terminated, np.bool_) | np.asarray(truncated, np.bool_)
+            last = infos["final_obs"] if self.mode == SAME_STEP and ended.any() else points
+            for i, episode in enumerate(self.episodes):
+                if episode is not None:
+                    self.steps += 1
+                    seen = last[i] if ended[i] else points[i]
+                    episode.observe(float(rewards[i]), seen, bool(terminated[i]), bool(truncated[i]))
+            over = np.array([episode is not None and episode.over for episode in self.episodes])
+            if not self._learn(over, ended, terminated, watchers):
+                return
+            if self.mode == DISABLED:
+                fresh = ended if self.learner.continuing else over | ended
+                if fresh.any():
+                    which = {"reset_mask": fresh.copy()}
+                    observations, infos = self.envs.reset(seed=self._seeds(fresh), options=which)
+                    points, first = self._split(observations), self._masks(infos)
+                    masks = [first[i] if fresh[i] else mask for i, mask in enumerate(masks)]
+            else:
+                fresh, resetting = (ended, resetting) if self.mode == SAME_STEP else (resetting, ended)
+            if self.learner.continuing:
+                fresh = fresh | (over & ~ended)  # the next window begins where this one ended
+
+    @property
+    def _more(self) -> bool:
+        """Whether another episode may begin."""
+        return self.extent.leaves(self.begun, self.steps)
+
+    def _action(self, i: int, point: Any, fresh: bool, mask: Any) -> Any:
+        """What to do in environment i, where an episode may begin."""
+        episode = self.episodes[i]
+        if episode is not None:
+            return episode.act(point, action_mask=mask)
+        if not fresh or not self._more:
+            return self.learner.actions.point(0 if mask is None else int(np.argmax(mask)))  # of no consequence
+        with uninterrupted:
+            action = self.learner.act(point, action_mask=mask)
+            self.episodes[i] = self.learner.set_aside()
+            self.begun += 1
+        return action
+
+    def _learn(self, over: Flags, ended: Flags, terminated: Any, watchers: Watchers) -> bool:
+        """Learn from the episodes that are over, one by one; whether to go on."""
+        if self.mode != DISABLED and not self.learner.continuing and (over & ~ended).any():
+            i, H = int(np.argmax(over & ~ended)), self.learner.horizon
+            raise ValueError(
+                f"horizon={H} is over and environment {i} goes on, which autoreset cannot cut short: give each a time "
+                f"limit, gymnasium.wrappers.TimeLimit(env, {H}), or the vector autoreset_mode=AutoresetMode.DISABLED"
+            )
+        for i in np.flatnonzero(over).tolist():
+            episode = self.episodes[i]
+            assert episode is not None  # it is over
+            with uninterrupted:  # learnt from once, or given up
+                self.learner.take_back(episode)
+                self.learner.end_episode()
+                self.episodes[i] = None
+            number, total, plan = self.learner.episode, self.learner.returns[-1], self.learner.diagnostics
+            report = EpisodeReport(number, total, episode.step, bool(terminated[i]), plan, learner=self.learner)
+            answers = [watch(report) for watch in watchers]
+            if not all(answers):
+                return False
+        return True
+
+    def _seeds(self, where: Flags) -> Any:
+        """Those of the next episodes to begin: episode t has the same as when it is played alone."""
+        seeds: list[int | None] = [None] * len(where)
+        for k, i in enumerate(np.flatnonzero(where)):
+            seeds[i] = whole_number(self.seed, "environment", number=self.earlier + self.begun + k)
+        return seeds
+
+    def _masks(self, infos: Any) -> list[Any]:
+        """What every environment allows, where it says so."""
+        told = infos.get("_action_mask") if self.masks else None
+        if told is None:
+            return [None] * len(self.episodes)
+        return [infos["action_mask"][i] if told[i] else None for i in range(len(told))]
+
+    def _split(self, observations: Any) -> list[Any]:
+        return list(iterate(self.envs.observation_space, observations))
+
+    def _join(self, actions: list[Any]) -> Any:
+        space = self.envs.single_action_space
+        room: Any = create_empty_array(space, len(actions))
+        return concatenate(space, actions, room)

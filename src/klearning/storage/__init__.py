@@ -1,1 +1,0 @@
-"""Bytes: files that are whole, memories taken apart, things as plain data."""

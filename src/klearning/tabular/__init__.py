@@ -1,0 +1,1 @@
+"""The mathematics of finite problems: models, beliefs, plans, worlds, agents, trials."""

@@ -1,0 +1,93 @@
+"""VAPOR with a fixed share κ of the variances s²: 1 is the paper's (Tarbouriech, Lattimore and O'Donoghue, 2023).
+
+For episode t = 1, 2, …:
+
+    λ  maximises Σ λ_l(s,a) (m(s,a) + s_l(s,a) √(−2 ln λ_l(s,a))) over the occupancies of the mean model P̄
+    follow π_l(a|s) = λ_l(s,a) / Σ_a' λ_l(s,a')
+    condition m, s, P̄ on what was seen
+
+The program is solved by Newton's method on its dual (`optimism/vapor/occupancy.py`), from the last policy and values.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from klearning.numerics.compiled import kernel
+from klearning.numerics.trees import marked
+from klearning.numerics.types import Floats
+from klearning.tabular.beliefs.belief import Belief
+from klearning.tabular.beliefs.posterior import Episode, Posterior, check_derived, learn
+from klearning.tabular.optimism.vapor.doubts import DoubtNumbers, doubt_named, fill_doubts
+from klearning.tabular.optimism.vapor.newton import Occupied, occupy
+from klearning.tabular.optimism.vapor.occupancy import Flows, flow_arrays
+from klearning.tabular.trials.agent import Agent
+from klearning.tabular.trials.task import Streams, Task, play
+
+
+@marked(finite=("V",), chances=("policy",))
+class Memory(NamedTuple):
+    """What the agent carries from one episode to the next; the arrays are changed in place."""
+
+    posterior: Posterior
+    doubt: DoubtNumbers
+    V: Floats
+    policy: Floats
+    work: Flows
+
+    def check(self, fresh: "Memory", name: str) -> None:
+        check_derived(self.posterior, fresh.posterior, f"{name}.posterior")
+
+
+@kernel
+def plan(memory: Memory, tolerance: float) -> Occupied:
+    """Solve for λ and write the policy."""
+    p = memory.posterior
+    fill_doubts(memory.doubt, p, memory.work.stated)
+    return occupy(p.model, p.discount, tolerance, memory.work, memory.V, memory.policy)
+
+
+@kernel
+def update(memory: Memory, episode: Episode) -> Memory:
+    """Condition on one episode."""
+    return Memory(learn(memory.posterior, episode), memory.doubt, memory.V, memory.policy, memory.work)
+
+
+@kernel
+def episodes(memory: Memory, tolerance: float, task: Task, first: int, count: int) -> Memory:
+    for t in range(first, first + count):
+        answer = plan(memory, tolerance)
+        play(task, memory.policy, t)
+        memory = update(memory, task.episode)
+        log = task.log.diagnostics
+        log[0, t], log[1, t], log[2, t], log[3, t] = answer.bound, answer.gap, answer.steps, answer.sweeps
+    return memory
+
+
+@dataclass(frozen=True)
+class FixedVAPOR(Agent[Memory]):
+    """`VAPOR` where ``optimism`` is a number, κ."""
+
+    bonus: str
+    optimism: float
+    tolerance: float
+
+    diagnostics: ClassVar[tuple[str, ...]] = ("bound", "gap", "steps", "sweeps")
+
+    def begin(self, belief: Belief) -> Memory:
+        numbers = doubt_named(self.bonus).numbers(belief, float(self.optimism))
+        shape = (belief.actions, belief.states)
+        policy = np.full(shape, 1.0 / belief.actions)
+        return Memory(belief.posterior(), numbers, np.zeros(belief.states), policy, flow_arrays(*shape))
+
+    def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
+        return episodes(memory, float(self.tolerance), task, first, count)
+
+    def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
+        answer = plan(memory, float(self.tolerance))
+        diagnostics[:] = answer.bound, answer.gap, answer.steps, answer.sweeps
+        return memory
+
+    def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
+        return update(memory, episode)

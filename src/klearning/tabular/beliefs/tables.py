@@ -1,0 +1,86 @@
+"""Where the rows of each layer lie: every layer has its own, or all layers share one table.
+
+Whatever a belief holds once per row (counts, reward sums, posterior means) goes through here to become one array per
+layer, and back: nothing else asks whether a prior is stationary to find a row.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from klearning.numerics.layers import by_layer
+from klearning.numerics.rows import Rows, Step, dense_block, rows_from_blocks, steps_between
+from klearning.numerics.types import Floats, Ints, Layers
+
+
+class Tables(NamedTuple):
+    """Layers of states, and where the rows of each begin."""
+
+    layers: Ints
+    first: Ints  # layer l has the rows from first[l] on: from layers[l] on, or from 0 where all layers share them
+
+    def check(self) -> None:
+        """That layers rise from 0, and rows begin where `tables_for` lets them."""
+        for name, x in (("layers", self.layers), ("first", self.first)):
+            if not isinstance(x, np.ndarray) or x.dtype != np.int64 or x.ndim != 1 or len(x) < 2:
+                raise ValueError(
+                    f"tables.{name}={x!r} is no array of offsets: give 0 and, for every layer, where it ends"
+                )
+        widths = np.diff(self.layers)
+        if self.layers[0] != 0 or widths.min() < 1:
+            raise ValueError(f"tables.layers={self.layers.tolist()} does not rise from 0: every layer needs a state")
+        alike = not self.first.any() and (widths == widths[0]).all()
+        if self.first.shape != self.layers.shape or not (alike or np.array_equal(self.first, self.layers)):
+            raise ValueError("tables.first is neither where the layers begin nor, where all are of one width, 0")
+
+    @property
+    def shared(self) -> bool:
+        return bool(self.first[-1] == 0)
+
+    @property
+    def horizon(self) -> int:
+        return len(self.layers) - 1
+
+    @property
+    def height(self) -> int:
+        """How many rows there are."""
+        return int(self.layers[1 if self.shared else -1])
+
+    @property
+    def steps(self) -> list[Step]:
+        """One per table that leads somewhere: from layer to layer, or from the shared rows to themselves."""
+        if self.shared:
+            return [Step(0, self.height, 0, self.height)]
+        return steps_between(self.layers)
+
+    def in_layers(self, x: Floats) -> Layers:
+        """A table (A, rows) as one (S_l, A) array per layer."""
+        return [x.T] * self.horizon if self.shared else by_layer(x, self.layers)
+
+    def in_steps(self, blocks: Layers) -> Layers:
+        """One block for every l < L from one for every table."""
+        return blocks * (self.horizon - 1) if self.shared else blocks
+
+    def summed(self, x: Floats) -> Floats:
+        """A table (A, rows) from numbers (A, S) for all states: layers that share rows are added up."""
+        return x.reshape(len(x), self.horizon, -1).sum(axis=1) if self.shared else x
+
+    def summed_blocks(self, blocks: Layers) -> Layers:
+        """One block for every table from one for every l < L."""
+        return [np.sum(blocks, axis=0)] if self.shared and blocks else blocks
+
+    def to_blocks(self, rows: Rows) -> Layers:
+        """The weights of all rows, dense: (S_l, A, S_{l+1}) for every table."""
+        return [dense_block(rows, *step) for step in self.steps]
+
+    def to_rows(self, blocks: Layers, actions: int) -> Rows:
+        """The inverse of `to_blocks`."""
+        return rows_from_blocks(actions, self.height, self.steps, blocks)
+
+
+def tables_for(layers: Ints, stationary: bool) -> Tables:
+    """A table per layer, or one for all where nothing changes with the step."""
+    widths = np.diff(layers).tolist()
+    if stationary and len(set(widths)) > 1:
+        raise ValueError(f"stationary=True with layers of {widths} states: all must have the same states")
+    return Tables(layers, np.zeros_like(layers) if stationary else layers)

@@ -1,0 +1,1 @@
+"""VBOS: the best mixture of the arms of a bandit."""

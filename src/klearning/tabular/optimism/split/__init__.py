@@ -1,0 +1,1 @@
+"""The bonus `split`: unknown transitions have a price, row by row."""

@@ -1,0 +1,1 @@
+"""VAPOR: the occupancy that is best on optimistic rewards."""

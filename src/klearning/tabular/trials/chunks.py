@@ -1,0 +1,40 @@
+"""Play that may be left after any episode: a trial in a world, or a match in a game."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+
+from klearning.numerics.announcing import compiling_for
+
+CHUNK_SECONDS = 0.1  # about how long a kernel runs before Python may show progress or stop
+
+
+class Chunked(ABC):
+    """So many episodes, played some at a time."""
+
+    purpose = "a run"  # what its kernels are compiled for
+
+    def __init__(self, episodes: int) -> None:
+        self.episodes, self.played = episodes, 0
+
+    @property
+    def done(self) -> bool:
+        return self.played == self.episodes
+
+    @abstractmethod
+    def advance(self, count: int) -> None:
+        """Play so many more episodes."""
+
+    def chunks(self, stops: Iterable[int] = (), size: int = 1) -> Iterator[int]:
+        """Play to the end; after every chunk its number of episodes is yielded, and the caller may look, or leave.
+
+        Chunks double from ``size`` episodes until they take about `CHUNK_SECONDS`; one ends at each of ``stops``.
+        """
+        for stop in sorted({min(t, self.episodes) for t in (*stops, self.episodes)}):
+            while self.played < stop:
+                count, began = min(size, stop - self.played), time.perf_counter()
+                with compiling_for(self.purpose):
+                    self.advance(count)
+                if count == size and time.perf_counter() - began < CHUNK_SECONDS / 2:
+                    size *= 2
+                yield count

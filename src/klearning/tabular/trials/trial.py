@@ -1,0 +1,123 @@
+"""One run of an agent in a world, which may be left after any episode and gone on with, to the same bytes.
+
+`run`, sweeps, batches and `check_agent` all play a `Trial`, chunk by chunk; what differs is what they do between two
+chunks.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from klearning.numerics.checks import TOLERANCE
+from klearning.numerics.tree_checks import check_fixed, fill, refuse, restored
+from klearning.numerics.trees import leaf_names, take_apart
+from klearning.numerics.types import Arrays
+from klearning.tabular.beliefs.belief import Belief, Prior
+from klearning.tabular.beliefs.posterior import Episode, Posterior
+from klearning.tabular.models.mdp import MDP
+from klearning.tabular.trials.agent import Agent
+from klearning.tabular.trials.chunks import Chunked
+from klearning.tabular.trials.streams import set_states, states_of, streams
+from klearning.tabular.trials.task import Log, Task, World
+
+
+class Trial(Chunked):
+    """An agent that begins with a prior, in a world, with a seed: results depend on nothing else."""
+
+    def __init__(
+        self, agent: Agent, world: MDP, prior: Prior, seed: int, episodes: int, evaluate_every: int = 1
+    ) -> None:
+        super().__init__(episodes)
+        self.agent, self.world, self.prior = agent, world, prior
+        self.purpose = f"{type(agent).__name__} in {world.name}"
+        self.belief = Belief.before(prior, world)  # what the agent begins with
+        self.task = new_task(agent, world, episodes, seed, evaluate_every)
+        self.memory = agent.begin(self.belief)
+
+    @property
+    def log(self) -> Log:
+        return self.task.log
+
+    def advance(self, count: int) -> None:
+        """Play so many more episodes."""
+        self.memory = self.agent.advance(self.memory, self.task, self.played, count)
+        self.played += count
+
+    def state(self) -> Arrays:
+        """All that is needed to go on: the agent's memory by the names of its parts, the log, the random streams."""
+        memory = dict(zip(leaf_names(self.memory), take_apart(self.memory), strict=True))
+        arrays = memory | self._log_until(self.played) | {"streams": states_of(self._streams())}
+        return {name: x.copy() for name, x in arrays.items()}
+
+    def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        """Take up the state of a trial like this one; ValueError where it is another's, which leaves this one unfit."""
+        try:
+            fresh = self.agent.begin(self.belief)
+            memory = restored(fresh, {name: x.copy() for name, x in arrays.items()})
+            self._check_start(memory, fresh)
+            played = len(arrays["log.values"])
+            fill(self._log_until(played), arrays)
+            self._check_log(played)
+            set_states(self._streams(), arrays["streams"])
+        except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"this is not the state of such a trial: {error}") from None
+        self.memory, self.played = memory, played
+
+    def _check_start(self, memory: Any, fresh: Any) -> None:
+        """That what is believed begins where the world does."""
+        believed, begun = (getattr(m, "posterior", None) for m in (memory, fresh))
+        if isinstance(believed, Posterior) and isinstance(begun, Posterior):
+            check_fixed("memory.posterior.model.initial", believed.model.initial, begun.model.initial)
+
+    def _check_log(self, t: int) -> None:
+        """That the log is one of t episodes."""
+        log, reward = self.log, self.world.reward
+        low, high = self.world.horizon * min(0.0, reward.min()), self.world.horizon * max(0.0, reward.max())
+        values, slack = log.values[:t], TOLERANCE * (high - low)
+        impossible = ~((values >= low - slack) & (values <= high + slack))
+        refuse("log.values", "is no value of a policy in this world", impossible, values)
+        refuse("log.returns", "is not finite", ~np.isfinite(log.returns[:t]), log.returns)
+        refuse("log.diagnostics", "is no number", np.isnan(log.diagnostics[:, :t]), log.diagnostics)
+        refuse("log.visits", "is no count", ~(log.visits >= 0.0), log.visits)
+        if log.visits.sum() != t * self.world.horizon:
+            raise ValueError(f"log.visits are {log.visits.sum():g}, not {self.world.horizon} in each of {t} episodes")
+
+    def _log_until(self, t: int) -> Arrays:
+        log = self.log
+        return {
+            "log.values": log.values[:t],
+            "log.returns": log.returns[:t],
+            "log.hits": log.hits[:t],
+            "log.visits": log.visits,
+            "log.diagnostics": log.diagnostics[:, :t],
+        }
+
+    def _streams(self) -> tuple[np.random.Generator, ...]:
+        task = self.task
+        return task.world_stream, task.action_stream, task.reward_stream, task.row_stream
+
+
+def new_task(agent: Agent, world: MDP, episodes: int, seed: int, every: int = 1) -> Task:
+    """Fresh buffers, log and streams for one seed."""
+    L = world.horizon
+    state, action = world.goal if world.goal is not None else (-1, -1)
+    goal = (-1, state, action) if world.recurring else (state, -1, action)
+    nature, actions, rewards, rows = streams(seed, world.name, type(agent).__name__, uses=4)
+    return Task(
+        world=World(
+            world.model, world.noise_table, isinstance(world.noise, str), *goal,
+            -1 if world.end is None else world.end,
+        ),
+        log=Log(np.zeros(episodes), np.zeros(episodes), np.zeros(episodes, np.bool_),
+                np.zeros_like(world.reward), np.zeros((len(agent.diagnostics), episodes))),
+        episode=Episode(np.zeros(L, np.int64), np.zeros(L, np.int64), np.zeros(L)),
+        evaluate_every=every,
+        V=np.zeros(world.states),
+        scratch=np.zeros(max(world.widths)),
+        world_stream=nature,
+        action_stream=actions,
+        reward_stream=rewards,
+        row_stream=rows,
+    )  # fmt: skip
