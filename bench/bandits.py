@@ -43,7 +43,7 @@ def cone_seconds(means: Floats, sds: Floats) -> tuple[float, float]:
 
 
 def mixture_table() -> None:
-    print("\n| arms | kernel (µs) | kl.vbos (µs) | within a budget (µs) | Clarabel (ms) | ratio | gap |")
+    print("\n| arms | kernel (µs) | kl.solve_vbos (µs) | within a budget (µs) | Clarabel (ms) | ratio | gap |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     rng = np.random.default_rng(0)
     for count in (10, 100, 1_000, 10_000):
@@ -51,10 +51,10 @@ def mixture_table() -> None:
         arms, policy, room = Arms(means, sds, NO_MASSES), np.zeros(count), new_room(count)
         price, times = np.zeros(count), max(1, 1_000 // count)
         kernel = least(partial(best_mixture, arms, price, policy, room), times)
-        whole = least(partial(kl.vbos, means, sds), times)
-        dear = least(partial(kl.vbos, means, sds, costs=costs, budget=0.2))
+        whole = least(partial(kl.solve_vbos, means, sds), times)
+        dear = least(partial(kl.solve_vbos, means, sds, costs=costs, budget=0.2))
         seconds, value = cone_seconds(means, sds)
-        best = kl.vbos(means, sds)
+        best = kl.solve_vbos(means, sds)
         assert best.value <= value + 1e-6 * abs(value)
         cells = (f"{kernel * 1e6:.1f}", f"{whole * 1e6:.1f}", f"{dear * 1e6:.0f}", f"{seconds * 1e3:.1f}",
                  f"{seconds / kernel:,.0f}", f"{best.gap:.0e}")  # fmt: skip

@@ -44,13 +44,13 @@ from klearning.tabular.beliefs.posterior import Episode
 from klearning.tabular.beliefs.rewards import Beta, Gaussian, UnknownNoise
 from klearning.tabular.beliefs.transitions import Dirichlet, Known
 from klearning.tabular.models.mdp import MDP, Solution, evaluate, optimal
-from klearning.tabular.optimism.bandits.vbos import Mixture, vbos
+from klearning.tabular.optimism.bandits.vbos import Mixture, solve_vbos
 from klearning.tabular.optimism.certificate import Certificate, certify
 from klearning.tabular.optimism.cone import solve_cone
 from klearning.tabular.optimism.plan import Plan, solve
 from klearning.tabular.optimism.temperature import Schedule, schedule
-from klearning.tabular.optimism.vapor.cone import vapor_cone
-from klearning.tabular.optimism.vapor.plan import vapor
+from klearning.tabular.optimism.vapor.cone import solve_vapor_cone
+from klearning.tabular.optimism.vapor.plan import solve_vapor
 from klearning.tabular.trials.agent import Agent
 from klearning.tabular.trials.contract import BrokenContract, check_agent
 from klearning.tabular.trials.run import DEVICES, Runs, run
@@ -170,8 +170,8 @@ __all__ = [
     "schedule",
     "solve",
     "solve_cone",
+    "solve_vapor",
+    "solve_vapor_cone",
+    "solve_vbos",
     "suggest_prior",
-    "vapor",
-    "vapor_cone",
-    "vbos",
 ]

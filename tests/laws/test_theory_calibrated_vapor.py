@@ -32,7 +32,7 @@ def test_regret_of_an_episode(example, optimism):
     belief = case.belief()
     law = theory.vapor_regret(belief, posterior, optimism, bonus)
     assert law.holds(tolerance=1e-8)
-    if kl.vapor(belief, bonus, 1e-12, optimism).bound < posterior.at_start(posterior.q_values[0].max(axis=2))[0]:
+    if kl.solve_vapor(belief, bonus, 1e-12, optimism).bound < posterior.at_start(posterior.q_values[0].max(axis=2))[0]:
         assert law.equal(1e-7)
 
 
@@ -44,7 +44,7 @@ def test_both_terms_are_needed():
         law = theory.vapor_regret(belief, posterior, optimism)
         assert law.holds()
         assert law.equal(1e-7) == short
-        assert (law.lower > theory.vapor_phi(belief, kl.vapor(belief, optimism=optimism), optimism)) == short
+        assert (law.lower > theory.vapor_phi(belief, kl.solve_vapor(belief, optimism=optimism), optimism)) == short
 
 
 @modest
@@ -53,7 +53,7 @@ def test_the_value_is_convex_in_the_root_of_the_share(case, bonus, optimism, oth
     """Above every tangent, whose slope is that of the envelope: near κ both sides are the same to second order."""
     belief = case.belief()
     assert theory.vapor_tangent(belief, optimism, other, bonus).holds(tolerance=1e-8)
-    phi = theory.vapor_phi(belief, kl.vapor(belief, bonus, optimism=optimism), optimism, bonus)
+    phi = theory.vapor_phi(belief, kl.solve_vapor(belief, bonus, optimism=optimism), optimism, bonus)
     near = theory.vapor_tangent(belief, optimism, optimism * 0.998, bonus)
     assert abs(near.slack[0]) <= 1e-4 * phi + 1e-8 * (1 + abs(near.upper))
 

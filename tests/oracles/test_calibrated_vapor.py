@@ -1,4 +1,4 @@
-"""VAPOR with the least optimism that is enough for K-learning: against calibrated K-learning and `kl.vapor`."""
+"""VAPOR with the least optimism that is enough for K-learning: against calibrated K-learning and `kl.solve_vapor`."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ def test_the_share_is_that_of_k_learning(bonus, stationary):
     belief = kl.Belief.before(replace(COINS, stationary=stationary), kl.random_mdp(3, 2, 3, COINS, seed=1))
     theirs = plans(kl.KLearning(optimism="calibrated", bonus=bonus, window=5, thompson=0.0), belief, 4)
     for (memory, said), (_, theirs_said) in zip(plans(replace(AGENT, bonus=bonus, window=5), belief, 4), theirs):
-        plan = kl.vapor(belief, bonus, optimism=said["optimism"])
+        plan = kl.solve_vapor(belief, bonus, optimism=said["optimism"])
         assert said["estimate"] == theirs_said["estimate"]
         assert said["optimism"] == pytest.approx(theirs_said["optimism"], rel=1e-3)
         assert said["bound"] == pytest.approx(plan.bound, rel=1e-6)
@@ -70,7 +70,7 @@ def test_a_plan_behind_a_thompson_episode_is_vapors():
     agent = replace(AGENT, thompson=1.0)
     memory, said = agent.begin(belief), np.zeros(len(agent.diagnostics))
     memory = agent.plan(memory, streams(), 0, said)
-    plan = kl.vapor(belief, optimism=dict(zip(agent.diagnostics, said))["optimism"])
+    plan = kl.solve_vapor(belief, optimism=dict(zip(agent.diagnostics, said))["optimism"])
     assert set(memory.policy.ravel()) <= {0.0, 1.0}
     np.testing.assert_allclose(memory.solution.T, np.concatenate(plan.policy), atol=1e-2)
 

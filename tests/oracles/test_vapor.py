@@ -38,7 +38,7 @@ def value(belief, plan, s):
 def test_clarabel_says_the_same(widths, bonus):
     pytest.importorskip("cvxpy")
     belief = learnt(widths, actions=3)
-    ours, theirs = kl.vapor(belief, bonus), kl.vapor_cone(belief, bonus)
+    ours, theirs = kl.solve_vapor(belief, bonus), kl.solve_vapor_cone(belief, bonus)
     assert ours.bound == pytest.approx(theirs.bound, rel=1e-6)
     assert 0.0 <= ours.gap <= 1e-8
     assert ours.proved == theirs.proved
@@ -60,7 +60,7 @@ def test_the_certificate_is_the_gap_between_both_programs(widths):
     mean, optimism, gap = follow(p.model, W, policy)
     assert gap > 1e-3
     assert mean + optimism + gap == pytest.approx(D, rel=1e-12)
-    plan = kl.vapor(belief)
+    plan = kl.solve_vapor(belief)
     s = [np.sqrt(v) for v in belief.reward_variances]
     assert plan.bound - plan.gap == pytest.approx(value(belief, plan, s), rel=1e-12)
     assert plan.bound <= D + 1e-12
@@ -85,7 +85,7 @@ def test_the_gradient_is_the_residual_of_the_flow():
 def test_a_plan_is_what_its_equations_say(widths):
     """λ flows, π = λ/Σλ, λ = exp((K − V)/τ − 1), K = m + s²/(2τ) + P̄V."""
     belief = learnt(widths)
-    plan, P = kl.vapor(belief, tolerance=1e-14), belief.transition_means
+    plan, P = kl.solve_vapor(belief, tolerance=1e-14), belief.transition_means
     inflow = belief.initial
     for l, occupancy in enumerate(plan.occupancy):
         np.testing.assert_allclose(occupancy.sum(axis=1), inflow, rtol=1e-12)
@@ -108,7 +108,7 @@ def test_one_state_is_vbos():
         return np.exp(-(((z + np.sqrt(z * z + 4)) / 2) ** 2) / 2)
 
     policy = shares(brentq(lambda V: shares(V).sum() - 1.0, -10.0, 10.0, xtol=1e-14))
-    plan = kl.vapor(belief, tolerance=1e-14)
+    plan = kl.solve_vapor(belief, tolerance=1e-14)
     np.testing.assert_allclose(plan.policy[0][0], policy, rtol=1e-6)
     assert plan.bound == pytest.approx(np.sum(policy * (m + s * np.sqrt(-2 * np.log(policy)))), rel=1e-10)
 
@@ -148,17 +148,17 @@ def test_one_temperature_for_all_is_k_learning():
     pytest.importorskip("cvxpy")
     belief = learnt([1, 2, 2], episodes=4)
     assert tied_value(belief, conditional=True) == pytest.approx(kl.solve(belief).bound, rel=1e-5)
-    assert tied_value(belief, conditional=False) > kl.vapor(belief).bound + 0.01
+    assert tied_value(belief, conditional=False) > kl.solve_vapor(belief).bound + 0.01
     bandit = learnt([1], actions=3, episodes=4)
     assert tied_value(bandit, conditional=False) == pytest.approx(kl.solve(bandit).bound, rel=1e-5)
-    assert kl.vapor(bandit).bound < kl.solve(bandit).bound
+    assert kl.solve_vapor(bandit).bound < kl.solve(bandit).bound
 
 
 @pytest.mark.parametrize("sd", [0.0, 1e-9])
 def test_certain_rewards_are_the_linear_program(sd):
     belief = learnt([2, 3, 3], prior=kl.Prior(kl.Gaussian(0.0, 1.0, noise=0.0)), episodes=40)
     assert all((v == 0).all() for v in belief.reward_variances)
-    plan = kl.vapor(belief)
+    plan = kl.solve_vapor(belief)
     best = kl.optimal(kl.MDP.from_layers(belief.reward_means, belief.transition_means, belief.initial)).value
     assert plan.bound == pytest.approx(best, rel=1e-12)
     assert plan.gap == 0.0
@@ -170,30 +170,30 @@ def test_some_rewards_certain(episodes):
     """Pairs without noise that were tried, beside others that were not: the limit of little doubt."""
     pytest.importorskip("cvxpy")
     belief = learnt([2, 3, 3], prior=kl.Prior(kl.Gaussian(0.0, 1.0, noise=0.0)), episodes=episodes)
-    plan = kl.vapor(belief)
-    assert plan.bound == pytest.approx(kl.vapor_cone(belief).bound, rel=1e-6)
+    plan = kl.solve_vapor(belief)
+    assert plan.bound == pytest.approx(kl.solve_vapor_cone(belief).bound, rel=1e-6)
     assert plan.gap <= 1e-8
 
 
 def test_one_action():
     """Nothing to choose, and still surprise at the state: λ is what the mean model makes it."""
     belief = learnt([2, 3], actions=1)
-    plan = kl.vapor(belief)
+    plan = kl.solve_vapor(belief)
     s = [np.sqrt(v) for v in belief.reward_variances]
     assert plan.bound == pytest.approx(value(belief, plan, s), rel=1e-12)
     assert plan.gap == 0.0
-    alone = kl.vapor(learnt([1, 1], actions=1))
+    alone = kl.solve_vapor(learnt([1, 1], actions=1))
     assert np.isinf(np.concatenate(alone.temperature)).all()
     assert np.isfinite(np.concatenate(alone.k_values)).all()
 
 
 def test_optimism_is_a_share_of_the_variance():
     belief = learnt([1, 3, 3])
-    plans = [kl.vapor(belief, optimism=kappa) for kappa in (0.1, 0.5, 1.0)]
+    plans = [kl.solve_vapor(belief, optimism=kappa) for kappa in (0.1, 0.5, 1.0)]
     assert plans[0].bound < plans[1].bound < plans[2].bound
     noise = 0.3 * math.sqrt(0.5)
     same = learnt([1, 3, 3], prior=kl.Prior(kl.Gaussian(sd=math.sqrt(0.5), noise=noise)))
-    assert plans[1].bound == pytest.approx(kl.vapor(same).bound, rel=1e-9)
+    assert plans[1].bound == pytest.approx(kl.solve_vapor(same).bound, rel=1e-9)
 
 
 def test_what_is_proved():
@@ -201,14 +201,13 @@ def test_what_is_proved():
     coins = kl.Prior(kl.Beta(), kl.Dirichlet(1.0))
     known = kl.Known([np.full((2, 2, 2), 0.5)])
     everywhere = kl.Prior(transitions=known, stationary=True)
-    assert not kl.vapor(layered).proved
-    assert not kl.vapor(shared, "sharp").proved
-    assert [kl.vapor(learnt([2, 2, 2], prior=coins), bonus).proved for bonus in ("reward", "sharp", "published")] == [
-        False, True, True,
-    ]  # fmt: skip
-    assert kl.vapor(learnt([2, 2, 2], prior=everywhere)).proved  # where K-learning's bound is not
+    assert not kl.solve_vapor(layered).proved
+    assert not kl.solve_vapor(shared, "sharp").proved
+    flips, bonuses = learnt([2, 2, 2], prior=coins), ("reward", "sharp", "published")
+    assert [kl.solve_vapor(flips, bonus).proved for bonus in bonuses] == [False, True, True]
+    assert kl.solve_vapor(learnt([2, 2, 2], prior=everywhere)).proved  # where K-learning's bound is not
     assert not kl.solve(learnt([2, 2, 2], prior=everywhere)).proved
-    assert not kl.vapor(learnt([2, 2, 2], prior=everywhere), optimism=0.9).proved
+    assert not kl.solve_vapor(learnt([2, 2, 2], prior=everywhere), optimism=0.9).proved
 
 
 @pytest.mark.parametrize("stationary", [False, True])
@@ -217,7 +216,7 @@ def test_a_proved_bound_bounds(stationary):
     known = [np.full((2, 2, 2), 0.5)] * (1 if stationary else 3)
     belief = learnt([2] * 4, prior=kl.Prior(kl.Gaussian(noise=0.5), kl.Known(known), stationary=stationary))
     values = [kl.optimal(belief.sample(seed)).value for seed in range(500)]
-    plan = kl.vapor(belief)
+    plan = kl.solve_vapor(belief)
     assert plan.proved
     assert np.mean(values) - 4 * np.std(values) / math.sqrt(500) <= plan.bound
 
@@ -237,7 +236,7 @@ def test_tables_that_layers_share_are_as_good_as_their_copies():
         kl.Prior(prior.reward, prior.transitions, stationary=True),
         [n, blank[0], blank[0]], [sums, blank[1], blank[1]], [counts, blank[2]], initial,
     )  # fmt: skip
-    one, other = kl.vapor(copies), kl.vapor(shared)
+    one, other = kl.solve_vapor(copies), kl.solve_vapor(shared)
     assert one.bound == pytest.approx(other.bound, rel=1e-9)
     for x, y in zip(one.policy, other.policy, strict=True):
         np.testing.assert_allclose(x, y, atol=1e-4)
@@ -247,7 +246,7 @@ def test_a_discount_and_an_end():
     """Where all is over nothing flows; a discounted λ is at most γ^l, and its share of that is what surprises."""
     belief = learnt([3, 3, 3], prior=kl.Prior(stationary=True), episodes=0, discount=0.5, end=2)
     belief = kl.Belief.empty(belief.prior, [3, 3, 3], 2, [0.5, 0.5, 0.0], 2, 0.5)
-    plan = kl.vapor(belief, tolerance=1e-13)
+    plan = kl.solve_vapor(belief, tolerance=1e-13)
     total = 0.0
     for l, occupancy in enumerate(plan.occupancy):
         lam = occupancy[:2]
@@ -264,7 +263,7 @@ def test_warm_or_cold_is_the_same():
     said = np.zeros(4)
     for t in range(25):
         memory = agent.plan(memory, None, t, said)
-        cold = kl.vapor(belief, tolerance=1e-12)
+        cold = kl.solve_vapor(belief, tolerance=1e-12)
         assert said[0] == pytest.approx(cold.bound, rel=1e-9)
         np.testing.assert_allclose(memory.policy.T, np.concatenate(cold.policy), atol=1e-3)
         states, actions = [0], []
@@ -288,21 +287,21 @@ def test_warm_or_cold_is_the_same():
 )
 def test_bad_input(arguments, words):
     with pytest.raises(ValueError, match=words):
-        kl.vapor(learnt([1, 2]), **arguments)
+        kl.solve_vapor(learnt([1, 2]), **arguments)
     with pytest.raises(ValueError, match=words):
         kl.VAPOR(**arguments)
 
 
 def test_calibration_takes_an_agent():
     with pytest.raises(ValueError, match="optimism='calibrated' is no number"):
-        kl.vapor(learnt([1, 2]), optimism="calibrated")
+        kl.solve_vapor(learnt([1, 2]), optimism="calibrated")
 
 
 def test_no_belief():
     with pytest.raises(ValueError, match="is no Belief"):
-        kl.vapor(kl.deep_sea(3))
-    with pytest.raises(ValueError, match=r"use kl\.vapor"):
-        kl.vapor_cone(kl.Belief.empty(kl.Prior(stationary=True), [2, 2], 2, [1.0, 0.0], 1))
+        kl.solve_vapor(kl.deep_sea(3))
+    with pytest.raises(ValueError, match=r"use kl\.solve_vapor"):
+        kl.solve_vapor_cone(kl.Belief.empty(kl.Prior(stationary=True), [2, 2], 2, [1.0, 0.0], 1))
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
@@ -314,7 +313,7 @@ def test_units_do_not_matter(scale):
         for _ in range(6):
             states = [0, 1 + rng.integers(3), 4 + rng.integers(2)]
             belief = belief.update(states, rng.integers(2, size=3), unit * rng.normal(size=3))
-        return kl.vapor(belief)
+        return kl.solve_vapor(belief)
 
     assert scaled(scale).bound == pytest.approx(scale * scaled(1.0).bound, rel=1e-8)
 

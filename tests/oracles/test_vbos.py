@@ -44,7 +44,7 @@ def cone(means, sds, costs=None, budget=0.0):
 @pytest.mark.parametrize(("means", "sds"), INSTANCES, ids=lambda x: f"{len(x)}")
 def test_a_cone_solver_finds_the_same(means, sds):
     pytest.importorskip("cvxpy")
-    best = kl.vbos(means, sds)
+    best = kl.solve_vbos(means, sds)
     assert best.value == pytest.approx(cone(means, sds), rel=1e-8, abs=1e-8)
     assert best.value == pytest.approx(theory.mixture_value(best.policy, means, sds), rel=1e-13, abs=1e-13)
     assert 0.0 <= best.gap <= 1e-13 * (1.0 + abs(best.value))
@@ -62,7 +62,7 @@ def test_brute_force_over_two_arms(means, sds):
     near = grid[int(np.argmax(values))]
     inside = {"bounds": (max(near - 1e-4, 1e-12), min(near + 1e-4, 1 - 1e-12)), "method": "bounded"}
     best = minimize_scalar(lambda p: -theory.mixture_value((p, 1 - p), means, sds), **inside, options={"xatol": 1e-12})
-    ours = kl.vbos(means, sds)
+    ours = kl.solve_vbos(means, sds)
     assert ours.value == pytest.approx(-best.fun, rel=1e-11)
     assert ours.policy[0] == pytest.approx(best.x, abs=1e-5)
 
@@ -80,7 +80,7 @@ def test_between_the_expected_maximum_and_k_learning():
         t = low[:, None] + 0.5 * (high - low)[:, None] * (x + 1)
         below = ndtr((t[:, None, :] - means[:, :, None]) / sds[:, :, None]).prod(axis=1)
         expected = low + 0.5 * (high - low) * ((1 - below) @ w)
-        ours = np.array([kl.vbos(m, s).value for m, s in zip(means, sds)])
+        ours = np.array([kl.solve_vbos(m, s).value for m, s in zip(means, sds)])
         theirs = k_bound(means, sds)
         assert (expected < ours).all()
         assert (ours <= theirs * (1 + 1e-12) + 1e-12).all()
@@ -116,7 +116,7 @@ def k_bound(means, sds):
 
 def test_k_learning_is_vbos_with_one_temperature():
     """On equal arms they are the same, to the last digit of the search."""
-    best, plan = kl.vbos([0.3] * 4, [0.7] * 4), kl.solve(belief_of(np.full(4, 0.3), np.full(4, 0.7)))
+    best, plan = kl.solve_vbos([0.3] * 4, [0.7] * 4), kl.solve(belief_of(np.full(4, 0.3), np.full(4, 0.7)))
     assert best.value == pytest.approx(plan.bound, rel=1e-9)
     np.testing.assert_allclose(best.temperatures, plan.temperature, rtol=1e-5)
 
@@ -126,24 +126,24 @@ def test_k_learning_is_vbos_with_one_temperature():
 
 def test_certain_arms():
     """By hand: beside one certain arm at 0, an arm N(0, 1) is played as often as u = 1 says."""
-    best = kl.vbos([0.0, 0.0], [0.0, 1.0])
+    best = kl.solve_vbos([0.0, 0.0], [0.0, 1.0])
     assert best.policy[1] == pytest.approx(np.exp(-0.5), rel=1e-14)
     assert best.value == pytest.approx(np.exp(-0.5), rel=1e-14)  # of V + π τ, τ = 1
     assert best.temperatures.tolist() == [0.0, 1.0]
     assert best.gap == 0.0
-    only = kl.vbos([1.0, 3.0, 3.0], [0.0] * 3)
+    only = kl.solve_vbos([1.0, 3.0, 3.0], [0.0] * 3)
     assert only.policy.tolist() == [0.0, 0.5, 0.5]
     assert (only.value, only.gap) == (3.0, 0.0)
     np.testing.assert_allclose(
-        kl.vbos([0.2, 1.0], [1e-9, 1.0]).policy, kl.vbos([0.2, 1.0], [0.0, 1.0]).policy, atol=1e-8
+        kl.solve_vbos([0.2, 1.0], [1e-9, 1.0]).policy, kl.solve_vbos([0.2, 1.0], [0.0, 1.0]).policy, atol=1e-8
     )
-    hopeless = kl.vbos([0.0, 1.0, -50.0], [1.0, 1.0, 0.0])
-    np.testing.assert_allclose(hopeless.policy[:2], kl.vbos([0.0, 1.0], [1.0, 1.0]).policy, rtol=1e-12)
+    hopeless = kl.solve_vbos([0.0, 1.0, -50.0], [1.0, 1.0, 0.0])
+    np.testing.assert_allclose(hopeless.policy[:2], kl.solve_vbos([0.0, 1.0], [1.0, 1.0]).policy, rtol=1e-12)
     assert hopeless.policy[2] == 0.0
 
 
 def test_one_arm():
-    one = kl.vbos([0.4], [2.0])
+    one = kl.solve_vbos([0.4], [2.0])
     assert (one.policy.tolist(), one.value, one.temperatures.tolist(), one.gap) == ([1.0], 0.4, [np.inf], 0.0)
 
 
@@ -151,7 +151,7 @@ def test_one_arm():
 @pytest.mark.parametrize("scale", [1e-40, 1e-3, 1.0, 1e40])
 def test_units_do_not_matter(scale, shift):
     means, sds = np.array([0.0, 0.25, 1.0]), np.array([1.0, 0.5, 0.25])
-    want, got = kl.vbos(means, sds), kl.vbos(scale * (means + shift), scale * sds)
+    want, got = kl.solve_vbos(means, sds), kl.solve_vbos(scale * (means + shift), scale * sds)
     np.testing.assert_allclose(got.policy, want.policy, rtol=1e-7 if shift else 1e-12)
     assert got.value == pytest.approx(scale * (want.value + shift), rel=1e-14)
     np.testing.assert_allclose(got.temperatures, scale * want.temperatures, rtol=1e-7 if shift else 1e-12)
@@ -160,7 +160,7 @@ def test_units_do_not_matter(scale, shift):
 @pytest.mark.parametrize("far", [10.0, 1e3, 1e6, 1e10, 1e14, 1e20, 1e45])
 def test_one_arm_far_above(far):
     """The other has a chance of 1/(2 z²), nearly: the best arm's u is 1/z, with z its distance from V, nearly far."""
-    best = kl.vbos([0.0, far], [1.0, 1.0])
+    best = kl.solve_vbos([0.0, far], [1.0, 1.0])
     assert best.policy.sum() == 1.0
     assert best.gap <= 1e-15 * far
     assert best.value == pytest.approx(far, rel=1.0 / far)
@@ -171,10 +171,10 @@ def test_one_arm_far_above(far):
 def test_many_arms():
     rng = np.random.default_rng(2)
     means, sds = rng.normal(size=10_000), rng.gamma(2.0, size=10_000)
-    best = kl.vbos(means, sds)
+    best = kl.solve_vbos(means, sds)
     assert best.value == pytest.approx(theory.mixture_value(best.policy, means, sds), rel=1e-12)
     assert best.gap < 1e-12
-    even = kl.vbos(np.zeros(10_000), np.ones(10_000))
+    even = kl.solve_vbos(np.zeros(10_000), np.ones(10_000))
     assert even.value == pytest.approx(np.sqrt(2 * np.log(1e4)), rel=1e-13)
 
 
@@ -193,7 +193,7 @@ def test_many_arms():
 )
 def test_wrong_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
-        kl.vbos(*arguments)
+        kl.solve_vbos(*arguments)
 
 
 # -- within a budget --------------------------------------------------------------------------------------------------
@@ -205,8 +205,8 @@ def test_a_cone_solver_finds_the_same_within_a_budget(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 9))
     means, sds, costs = rng.normal(size=n), rng.uniform(0.1, 2.0, n), rng.uniform(0.0, 1.0, n)
-    budget = costs.min() + 0.3 * (kl.vbos(means, sds).policy @ costs - costs.min())
-    best = kl.vbos(means, sds, costs=costs, budget=budget)
+    budget = costs.min() + 0.3 * (kl.solve_vbos(means, sds).policy @ costs - costs.min())
+    best = kl.solve_vbos(means, sds, costs=costs, budget=budget)
     assert best.value == pytest.approx(cone(means, sds, costs, budget), rel=1e-8, abs=1e-8)
     assert best.value == pytest.approx(theory.mixture_value(best.policy, means, sds), rel=1e-11)
     assert best.policy @ costs <= budget + 1e-12
@@ -214,24 +214,24 @@ def test_a_cone_solver_finds_the_same_within_a_budget(seed):
     assert best.gap < 1e-12
     assert best.multiplier > 0.0
     step = 1e-5
-    more, less = (kl.vbos(means, sds, costs=costs, budget=budget + d).value for d in (step, -step))
+    more, less = (kl.solve_vbos(means, sds, costs=costs, budget=budget + d).value for d in (step, -step))
     assert best.multiplier == pytest.approx((more - less) / (2 * step), rel=1e-3)
 
 
 def test_limits_of_a_budget():
     means, sds, costs = [0.0, 1.0, 2.0], [1.0, 1.0, 1.0], [0.0, 1.0, 2.0]
-    free, ample = kl.vbos(means, sds), kl.vbos(means, sds, costs=costs, budget=2.0)
+    free, ample = kl.solve_vbos(means, sds), kl.solve_vbos(means, sds, costs=costs, budget=2.0)
     np.testing.assert_array_equal(ample.policy, free.policy)
     assert (ample.value, ample.multiplier) == (free.value, 0.0)
-    least = kl.vbos(means, sds, costs=costs, budget=0.0)
+    least = kl.solve_vbos(means, sds, costs=costs, budget=0.0)
     assert (least.policy.tolist(), least.value, least.multiplier) == ([1.0, 0.0, 0.0], 0.0, np.inf)
-    tight = kl.vbos(means, sds, costs=costs, budget=1e-6)
+    tight = kl.solve_vbos(means, sds, costs=costs, budget=1e-6)
     assert tight.policy @ np.array(costs) == pytest.approx(1e-6, rel=1e-9)
-    certain = kl.vbos([0.0, 1.0, 5.0], [0.0] * 3, costs=[0.0, 1.0, 2.0], budget=0.5)  # a linear program
+    certain = kl.solve_vbos([0.0, 1.0, 5.0], [0.0] * 3, costs=[0.0, 1.0, 2.0], budget=0.5)  # a linear program
     np.testing.assert_allclose(certain.policy, [0.75, 0.0, 0.25], atol=1e-12)
     assert certain.value == pytest.approx(1.25, rel=1e-12)
     assert certain.multiplier == pytest.approx(2.5, rel=1e-9)
-    same = kl.vbos([1.0, 1.0], [0.0, 0.0], costs=[0.0, 1.0], budget=0.25)
+    same = kl.solve_vbos([1.0, 1.0], [0.0, 0.0], costs=[0.0, 1.0], budget=0.25)
     assert same.policy @ np.array([0.0, 1.0]) <= 0.25
 
 
@@ -248,7 +248,7 @@ def test_limits_of_a_budget():
 )
 def test_wrong_budgets_are_named(more, message):
     with pytest.raises(ValueError, match=message):
-        kl.vbos([0.0, 1.0], [1.0, 1.0], **more)
+        kl.solve_vbos([0.0, 1.0], [1.0, 1.0], **more)
 
 
 # -- beliefs ----------------------------------------------------------------------------------------------------------
@@ -263,8 +263,8 @@ def coins(heads, tails):
 
 def test_a_gaussian_belief_is_its_means_and_sds():
     belief = kl.Belief.from_counts(kl.Prior(kl.Gaussian(0.5, 1.0, 2.0)), [[[3, 0, 9]]], [[[1.0, 0.0, 8.0]]], [], [1.0])
-    same = kl.vbos(belief.reward_means[0][0], np.sqrt(belief.reward_variances[0][0]))
-    np.testing.assert_allclose(kl.vbos(belief).policy, same.policy, rtol=1e-13)
+    same = kl.solve_vbos(belief.reward_means[0][0], np.sqrt(belief.reward_variances[0][0]))
+    np.testing.assert_allclose(kl.solve_vbos(belief).policy, same.policy, rtol=1e-13)
 
 
 @pytest.mark.parametrize(("heads", "tails"), [(1, 1), (3, 9), (1, 40), (200, 30), (2000, 3000), (0.3, 0.2)])
@@ -300,7 +300,7 @@ def coin_value(policy, heads, tails):
     ("heads", "tails"), [([1, 4, 9], [1, 2, 20]), ([1, 1], [60, 90]), ([30, 3, 2, 1], [2, 3, 9, 1])]
 )
 def test_coins_by_their_own_cumulants(heads, tails):
-    best = kl.vbos(coins(heads, tails))
+    best = kl.solve_vbos(coins(heads, tails))
     value = coin_value(best.policy, heads, tails)
     assert best.value == pytest.approx(value, rel=1e-9)
     assert best.gap < 1e-9
@@ -312,7 +312,7 @@ def test_coins_by_their_own_cumulants(heads, tails):
             assert coin_value((1 - share) * best.policy + share * other, heads, tails) < value + 1e-10
     draws = rng.beta(heads, tails, (20_000, len(heads))).max(axis=1)
     assert draws.mean() < best.value  # some hundred standard errors below
-    wide = kl.vbos(
+    wide = kl.solve_vbos(
         [h / (h + t) for h, t in zip(heads, tails)], [0.5 / np.sqrt(h + t + 1) for h, t in zip(heads, tails)]
     )
     assert best.value < wide.value  # that of Gaussians that are as wide as a Beta may be
@@ -320,15 +320,15 @@ def test_coins_by_their_own_cumulants(heads, tails):
 
 def test_coins_within_a_budget():
     belief, costs = coins([1, 4, 9], [1, 2, 20]), np.array([1.0, 0.2, 0.0])
-    best = kl.vbos(belief, costs=costs, budget=0.2)
+    best = kl.solve_vbos(belief, costs=costs, budget=0.2)
     assert best.policy @ costs == pytest.approx(0.2, abs=1e-10)
     assert best.value == pytest.approx(coin_value(best.policy, [1, 4, 9], [1, 2, 20]), rel=1e-8)
-    assert best.value < kl.vbos(belief).value
+    assert best.value < kl.solve_vbos(belief).value
 
 
 @pytest.mark.parametrize(("heads", "tails"), [([1e6, 1], [1, 1e6]), ([1, 1], [1e6, 2e6]), ([5000, 1], [5000, 1])])
 def test_coins_that_are_nearly_certain(heads, tails):
-    best = kl.vbos(coins(heads, tails))
+    best = kl.solve_vbos(coins(heads, tails))
     assert np.isfinite([best.value, best.gap, *best.temperatures]).all()
     assert best.gap < 1e-8
     assert max(h / (h + t) for h, t in zip(heads, tails)) <= best.value <= 1.0
@@ -337,11 +337,11 @@ def test_coins_that_are_nearly_certain(heads, tails):
 def test_beliefs_that_are_no_bandits():
     two = kl.Belief.empty(kl.Prior(), [2], 2, [0.5, 0.5])
     with pytest.raises(ValueError, match=r"^belief has 2 states: VBOS is for bandits, .* use VAPOR"):
-        kl.vbos(two)
+        kl.solve_vbos(two)
     with pytest.raises(ValueError, match="sds are given beside a belief"):
-        kl.vbos(coins([1, 1], [1, 1]), [1.0, 1.0])
+        kl.solve_vbos(coins([1, 1], [1, 1]), [1.0, 1.0])
     with pytest.raises(ValueError, match="has no cumulants"):
-        kl.vbos(kl.Belief.empty(kl.Prior(kl.UnknownNoise()), [1], 2, [1.0]))
+        kl.solve_vbos(kl.Belief.empty(kl.Prior(kl.UnknownNoise()), [1], 2, [1.0]))
 
 
 # -- the agent --------------------------------------------------------------------------------------------------------
@@ -360,7 +360,7 @@ def test_the_agent_plays_what_the_function_says(world, prior):
     for t in range(12):
         diagnostics = np.zeros(2)
         memory = agent.plan(memory, None, t, diagnostics)
-        want = kl.vbos(belief)
+        want = kl.solve_vbos(belief)
         np.testing.assert_allclose(memory.policy[:, 0], want.policy, rtol=1e-8)
         assert diagnostics[0] == agent.values(memory)[0] == pytest.approx(want.value, rel=1e-10)
         a, r = int(rng.integers(3)), float(rng.integers(2))

@@ -118,8 +118,8 @@ def compile_plans() -> None:
     belief = kl.Belief.before(kl.Prior(), world)
     plan = kl.solve(belief)
     kl.certify(belief, plan.policy)
-    kl.vapor(belief)
-    kl.vbos([0.0, 1.0], [1.0, 1.0])
+    kl.solve_vapor(belief)
+    kl.solve_vbos([0.0, 1.0], [1.0, 1.0])
     kl.evaluate(world, plan.policy)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from klearning.lab.theory.inequality import Inequality
 from klearning.numerics.types import Floats
-from klearning.tabular.optimism.bandits.vbos import vbos
+from klearning.tabular.optimism.bandits.vbos import solve_vbos
 
 POINTS = 2001
 REACH = 9.0  # standard deviations beyond which nothing is left
@@ -50,7 +50,7 @@ def thompson_is_optimistic(means: ArrayLike, sds: ArrayLike) -> Inequality:
 
 def vbos_is_optimistic(means: ArrayLike, sds: ArrayLike) -> Inequality:
     """E max μ ≤ the value of VBOS's mixture."""
-    policy = vbos(means, sds).policy
+    policy = solve_vbos(means, sds).policy
     return Inequality(expected_maximum(means, sds), mixture_value(policy, means, sds))
 
 

@@ -19,7 +19,7 @@ from klearning.numerics.layers import by_layer
 from klearning.numerics.types import Layers
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.optimism.plan import Plan
-from klearning.tabular.optimism.vapor.plan import uncertain, vapor
+from klearning.tabular.optimism.vapor.plan import solve_vapor, uncertain
 
 
 def surprises(plan: Plan[Layers]) -> Layers:
@@ -40,7 +40,7 @@ def vapor_phi(belief: Belief, plan: Plan[Layers], optimism: float, bonus: str = 
 
 def vapor_identity(belief: Belief, optimism: float, bonus: str = "reward") -> Inequality:
     """J + Φ_κ = g(κ), for every κ: both sides equal."""
-    plan = vapor(belief, bonus, 1e-12, optimism)
+    plan = solve_vapor(belief, bonus, 1e-12, optimism)
     return Inequality(mean_return(belief, plan.occupancy) + vapor_phi(belief, plan, optimism, bonus), plan.bound)
 
 
@@ -51,7 +51,7 @@ def vapor_regret(belief: Belief, posterior: Ensemble, optimism: float, bonus: st
     """
     if belief.transitions.learns:
         refuse_tied_layers(belief, "vapor_regret")
-    plan = vapor(belief, bonus, 1e-12, optimism)
+    plan = solve_vapor(belief, bonus, 1e-12, optimism)
     best = posterior.q_values[0].max(axis=2)
     achieved = (plan.policy[0] * posterior.policy_q_values(plan.policy)[0]).sum(axis=2)
     regret, error = posterior.at_start(best - achieved)
@@ -61,15 +61,15 @@ def vapor_regret(belief: Belief, posterior: Ensemble, optimism: float, bonus: st
 
 def vapor_tangent(belief: Belief, optimism: float, other: float, bonus: str = "reward") -> Inequality:
     """g(κ) + (√κ′ − √κ) Ω(λ) ≤ g(κ′): the tangent of the program's value in √κ, from the plan at κ alone."""
-    plan = vapor(belief, bonus, 1e-12, optimism)
+    plan = solve_vapor(belief, bonus, 1e-12, optimism)
     slope = vapor_phi(belief, plan, optimism, bonus) / sqrt(optimism)
     tangent = plan.bound + (sqrt(other) - sqrt(optimism)) * slope
-    return Inequality(tangent, vapor(belief, bonus, 1e-12, other).bound)
+    return Inequality(tangent, solve_vapor(belief, bonus, 1e-12, other).bound)
 
 
 def vapor_pays_at_most(belief: Belief, optimism: float, bonus: str = "reward") -> Inequality:
     """Φ_κ ≤ 2 √(κ C̄ Σ_l H(λ_l)) ≤ 2 √(κ C̄ Σ_l ln(S_l A)), as two numbers each: what bounds the sum over episodes."""
-    plan = vapor(belief, bonus, 1e-12, optimism)
+    plan = solve_vapor(belief, bonus, 1e-12, optimism)
     phi, flows = vapor_phi(belief, plan, optimism, bonus), plan.occupancy
     C = sum(0.5 * float((flow * s**2).sum()) for flow, s in zip(flows, deviations(belief, bonus), strict=True))
     entropy = sum(float((flow * ln).sum()) for flow, ln in zip(flows, surprises(plan), strict=True))

@@ -29,7 +29,7 @@ Heat = TypeVar("Heat", float, Layers, default=float)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Generic[Heat]):
-    """What a solve returns; arrays as one (S_l, A) or (S_l,) per layer. So is `vapor`'s ``temperature``.
+    """What a solve returns; arrays as one (S_l, A) or (S_l,) per layer. So is `solve_vapor`'s ``temperature``.
 
     ``bound`` is f(τ), and ``gap`` how far at most it is above its minimum over τ (with `split` and a stated span, a
     local one; with `visits`, over V at the temperatures that it found, whose geometric mean is ``temperature``). Where

@@ -50,8 +50,8 @@ class Mixture:
         return html_card("Mixture", facts | ({"a unit of budget is worth": self.multiplier} if self.multiplier else {}))
 
 
-@compiling_for("kl.vbos")
-def vbos(
+@compiling_for("kl.solve_vbos")
+def solve_vbos(
     means: ArrayLike | Belief,
     sds: ArrayLike | None = None,
     *,
@@ -88,7 +88,7 @@ def _gaussian(means: ArrayLike, sds: ArrayLike | None) -> Arms:
 
 def _believed(belief: Belief, sds: ArrayLike | None) -> Arms:
     if sds is not None:
-        raise ValueError("sds are given beside a belief, which has its own: give vbos(belief), or vbos(means, sds)")
+        raise ValueError("sds are given beside a belief, which has its own: give the belief alone, or means and sds")
     if belief.states > 1:
         raise ValueError(f"belief has {belief.states} states: VBOS is for bandits, one state and one step; use VAPOR")
     x, reward = belief.mean_rewards(), belief.prior.reward

@@ -1,4 +1,4 @@
-"""VAPOR's program through CVXPY: an independent reference for `vapor`, and slow; needs the extra ``cone``.
+"""VAPOR's program through CVXPY: an independent reference for `solve_vapor`, and slow; needs the extra ``cone``.
 
 With g² ≤ λ e, quadratic cones, and e ≤ −λ ln λ, exponential ones: maximise Σ λ m + √2 Σ s g subject to the flow of λ.
 """
@@ -41,14 +41,16 @@ def flow_program(model: Model, s: Floats) -> tuple[Any, list[Any], list[Any]]:
     return cp.Problem(cp.Maximize(value), flow + constraints), occupancy, flow
 
 
-def vapor_cone(belief: Belief, bonus: str = "reward", solver: str = "CLARABEL", optimism: float = 1.0) -> Plan[Layers]:
+def solve_vapor_cone(
+    belief: Belief, bonus: str = "reward", solver: str = "CLARABEL", optimism: float = 1.0
+) -> Plan[Layers]:
     """The same Plan as ``vapor(belief, bonus)``, from a cone solver; its values are the multipliers of the flow."""
     checks.choice("solver", solver, SOLVERS)
     p, W = uncertain(belief, bonus, optimism)
     if p.model.end >= 0 or p.discount < 1.0 or (p.model.reward <= FORBIDDEN).any():
         raise ValueError(
             "belief knows of an end of episodes, of actions that are not allowed or of a discount, "
-            "and this cone program does not: use kl.vapor"
+            "and this cone program does not: use kl.solve_vapor"
         )
     problem, variables, flow = flow_program(p.model, W.stated)
     problem.solve(solver=solver)

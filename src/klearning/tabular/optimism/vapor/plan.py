@@ -1,4 +1,4 @@
-"""`vapor`: from a belief to the Plan of VAPOR, in which every (l, s, a) has a temperature of its own.
+"""`solve_vapor`: from a belief to the Plan of VAPOR, in which every (l, s, a) has a temperature of its own.
 
     τ = s / √(−2 ln λ)        K = m + s²/(2τ) + P̄V_{l+1}        λ = exp((K − V)/τ − 1)        π = λ / Σ_a λ
 
@@ -22,8 +22,8 @@ from klearning.tabular.optimism.vapor.occupancy import Flows, flow_arrays
 
 
 @uninterrupted  # once, not for each of its kernels
-@compiling_for("kl.vapor")
-def vapor(belief: Belief, bonus: str = "reward", tolerance: float = 1e-10, optimism: float = 1.0) -> Plan[Layers]:
+@compiling_for("kl.solve_vapor")
+def solve_vapor(belief: Belief, bonus: str = "reward", tolerance: float = 1e-10, optimism: float = 1.0) -> Plan[Layers]:
     """The policy whose occupancy λ is best on optimistic rewards, Σ λ (m + s √(−2 ln λ)), under the mean transitions.
 
     ``bonus`` says what s² is: "reward", "sharp" or "published" (`optimism/vapor/doubts.py`); ``optimism``, κ in (0, 1],
