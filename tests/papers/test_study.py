@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import klearning as kl
+from klearning.lab import theory
 from klearning.lab.experiments.store import Store
 from klearning.lab.experiments.sweep import run_batches
 from klearning.lab.papers.odonoghue2021 import growth, study, study_figure
@@ -13,6 +14,7 @@ from klearning.lab.papers.odonoghue2021.study import CENTRE, GRID, LONG, Size, l
 from klearning.lab.papers.odonoghue2021.study_figure import Study
 from klearning.lab.papers.paper import Extent
 from klearning.lab.papers.publish import publish
+from klearning.lab.theory import optimistic
 from tests.support.papers import PAPER
 
 SMALL = Study(worlds=20, episodes=40, long_worlds=20, long_episodes=200)
@@ -43,14 +45,14 @@ def test_the_bound_is_never_crossed(results):
 def test_what_the_theorem_speaks_of():
     """Of `paper`, and of `sharp`, whose c is nowhere above that of `paper`; of a prior that keeps Assumption 1."""
     assert {name.split(", ")[2] for name in study.covered()} == {"paper", "sharp"}
-    assert kl.theory.breaks_assumption(study.PRIOR) == []
+    assert theory.breaks_assumption(study.PRIOR) == []
     rng = np.random.default_rng(0)
     for size in Study().sizes():
         visits = [rng.integers(0, 9, (size.S, size.A)) for _ in range(size.L)]
         moves = [rng.multinomial(n, np.full(size.S, 1 / size.S)) for n in visits[:-1]]
         start = np.full(size.S, 1 / size.S)
         belief = kl.Belief.from_counts(study.PRIOR, visits, [n / 2 for n in visits], moves, start)
-        for one, other in zip(*(kl.theory.optimistic.bonus_at(belief, 1.0, bonus) for bonus in ("sharp", "paper"))):
+        for one, other in zip(*(optimistic.bonus_at(belief, 1.0, bonus) for bonus in ("sharp", "paper"))):
             assert (one <= other + 1e-15).all()
 
 
@@ -105,7 +107,7 @@ def test_the_promise_is_the_sum_of_phi(store):
     size = Size(2, 2, 2)
     belief = kl.Belief.empty(study.PRIOR, [size.S] * size.L, size.A, [0.5, 0.5])
     plan = kl.solve(belief, "optimal", "paper")
-    phi = kl.theory.phi(belief, plan.temperature, plan.occupancy, "paper")
+    phi = theory.phi(belief, plan.temperature, plan.occupancy, "paper")
     values = [
         kl.evaluate(kl.random_mdp(size.S, size.A, size.L, study.PRIOR, k), plan.policy).value for k in range(2000)
     ]

@@ -16,6 +16,7 @@ from klearning.lab.papers.odonoghue2021 import knowledge, misspecified
 from klearning.lab.papers.odonoghue2021.cases import Case
 from klearning.lab.papers.publish import publish
 from klearning.tabular.optimism.bonuses import BONUSES
+from klearning.tabular.worlds import WORLDS
 from tests.support.papers import PAPER
 
 EXTENT = PAPER.extent(["misspecification", "knowledge"], "a test", options={"seeds": 2})
@@ -104,7 +105,7 @@ def test_one_thing_is_wrong_at_a_time(name, axis, field):
 @pytest.mark.parametrize("case", [*misspecified.CASES.values(), *knowledge.CASES.values()], ids=str)
 def test_the_usual_prior_is_right(case):
     """Its noise is the world's, and the span that it states is an upper bound on that of V*, by a tenth at most."""
-    world = kl.worlds.WORLDS[case.world["name"]](
+    world = WORLDS[case.world["name"]](
         **{key: value for key, value in case.world.items() if key != "name"}
     )  # fmt: skip
     assert world.noise == case.world["noise"]

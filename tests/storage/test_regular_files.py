@@ -237,7 +237,7 @@ def test_an_export_is_whole_or_leaves_the_old_one(name, store, tmp_path, monkeyp
 def test_lines_are_added_to_a_file_behind_a_link(tmp_path):
     (tmp_path / "link").symlink_to("target.csv")
     writer = kl.CSVWriter(tmp_path / "link")
-    report = kl.environments.callbacks.EpisodeReport(1, 2.0, 3, True, {})
+    report = kl.EpisodeReport(1, 2.0, 3, True, {})
     writer(report)
     writer(report)
     kl.CSVWriter(tmp_path / "link")(report)

@@ -16,6 +16,7 @@ from gymnasium import spaces
 import klearning as kl
 from klearning.numerics.trees import take_apart
 from klearning.simulators import learner_file as saving
+from klearning.tabular.agents import AGENTS
 from tests.environments.test_learner import assert_same_state, state_of
 from tests.support import make_corpus
 from tests.support.agents import STEPWISE
@@ -485,7 +486,7 @@ def test_the_corpus_is_whole():
     versions = {1: first, saving.VERSION: CASES}
     assert {f"learner_v{version}_{name}.npz" for version, names in versions.items() for name in names} == set(files)
     assert max(files.values()) < 20_000
-    assert {type(agent).__name__ for agent, *_ in CASES.values()} == set(kl.agents.AGENTS) - {"Optimal"}
+    assert {type(agent).__name__ for agent, *_ in CASES.values()} == set(AGENTS) - {"Optimal"}
 
 
 def test_the_corpus_can_be_made_again(tmp_path):
