@@ -268,7 +268,7 @@ def interrupted_command(words: list[str], folder: Path, count: int) -> list[int]
         tally["tracebacks"] += ours and "Traceback" in said
         if code == 0:
             tally["over before"] += 1
-        elif code == -signal.SIGINT or (code in (1, 130) and not ours):
+        elif code == -signal.SIGINT or ("KeyboardInterrupt" in said and not ours):
             tally["Python was starting"] += 1
         else:
             tally["interrupted"] += 1

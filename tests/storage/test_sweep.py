@@ -273,6 +273,17 @@ def test_a_checkpoint_of_another_run_is_not_used(tmp_path):
     assert contents(store.path) == stored(tmp_path / "whole", [spec])
 
 
+def test_numba_is_there_before_threads_are():
+    """Two that took up a checkpoint each, in a fresh process, imported it from two sides at once: every run failed."""
+    code = (
+        "import sys; import klearning; from klearning.trials.threads import on_threads\n"
+        "assert 'numba' not in sys.modules\n"
+        "print(*on_threads(lambda item, stop: 'klearning.arrays.linking' in sys.modules, [0]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "(0, True)\n"
+
+
 @pytest.mark.parametrize("other", [{"numpy": "0.1"}, {"cpu": "generic (00000000)"}], ids=["numpy", "cpu"])
 def test_a_checkpoint_by_other_versions_is_not_used_and_it_is_told(tmp_path, monkeypatch, other):
     spec, store = sea(), Store(tmp_path)

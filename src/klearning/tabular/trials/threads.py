@@ -4,7 +4,10 @@ import os
 import threading
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from importlib import import_module
 from typing import TypeVar
+
+from klearning.arrays.interrupts import uninterrupted
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -18,6 +21,8 @@ def on_threads(
     Where one raises, or an interrupt arrives, or the generator is closed, what waits is dropped, what is under way is
     told by its ``should_stop`` and waited for.
     """
+    with uninterrupted:  # before there are threads: of two that import Numba at once, by different doors, neither can
+        import_module("klearning.arrays.linking")
     stop = threading.Event()
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         try:
