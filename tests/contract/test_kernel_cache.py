@@ -191,3 +191,21 @@ def test_a_machine_without_a_cache_hears_why_it_compiles_again(clock, capsys):
 
 def test_paths_are_of_this_package():
     assert Path(PACKAGE) == cache.ROOT
+
+
+THREADS = """
+import threading, klearning as kl
+world, ready, values = kl.deep_sea(4), threading.Barrier(8), []
+def solve():
+    ready.wait()
+    values.append(kl.optimal(world).value)
+threads = [threading.Thread(target=solve) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(values), len(set(values)))
+"""
+
+
+def test_several_threads_may_make_the_first_call():
+    """Numba is imported by one of them: two that import it at once find it by half."""
+    assert python(THREADS) == "8 1\n"

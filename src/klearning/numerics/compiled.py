@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, update_wrapper
+from threading import RLock
 from typing import Any, TypeVar, cast, overload
 
 import numpy as np
@@ -10,6 +11,9 @@ from klearning.numerics.interrupts import uninterrupted
 from klearning.numerics.types import Floats, Ints
 
 index = np.uint64  # an unsigned index needs no check for negative ones, which would keep loops from vectorising
+
+
+FIRST = RLock()  # of several threads that call a kernel for the first time, one imports Numba
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -60,15 +64,21 @@ class Kernel:
 
     @cached_property
     def code(self) -> Any:
-        from klearning.numerics.linking import Code
+        with FIRST:
+            if "code" not in vars(self):
+                from klearning.numerics.linking import Code
 
-        return Code(self.function, *self.options)
+                vars(self)["code"] = Code(self.function, *self.options)
+            return vars(self)["code"]
 
     @cached_property
     def entry(self) -> Callable[..., Any]:
-        from klearning.numerics.linking import Entry
+        with FIRST:
+            if "entry" not in vars(self):
+                from klearning.numerics.linking import Entry
 
-        return cast(Callable[..., Any], Entry(self.code))
+                vars(self)["entry"] = Entry(self.code)
+            return cast(Callable[..., Any], vars(self)["entry"])
 
     @property
     def _numba_type_(self) -> Any:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib import import_module
 from typing import TypeVar
 
-from klearning.arrays.interrupts import uninterrupted
+from klearning.numerics.interrupts import uninterrupted
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -22,7 +22,7 @@ def on_threads(
     told by its ``should_stop`` and waited for.
     """
     with uninterrupted:  # before there are threads: of two that import Numba at once, by different doors, neither can
-        import_module("klearning.arrays.linking")
+        import_module("klearning.numerics.linking")
     stop = threading.Event()
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         try:
