@@ -276,9 +276,9 @@ def test_a_checkpoint_of_another_run_is_not_used(tmp_path):
 def test_numba_is_there_before_threads_are():
     """Two that took up a checkpoint each, in a fresh process, imported it from two sides at once: every run failed."""
     code = (
-        "import sys; import klearning; from klearning.trials.threads import on_threads\n"
+        "import sys; import klearning; from klearning.tabular.trials.threads import on_threads\n"
         "assert 'numba' not in sys.modules\n"
-        "print(*on_threads(lambda item, stop: 'klearning.arrays.linking' in sys.modules, [0]))"
+        "print(*on_threads(lambda item, stop: 'klearning.numerics.linking' in sys.modules, [0]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "(0, True)\n"
