@@ -111,6 +111,7 @@ def test_nothing_is_loaded_and_nothing_inline_is_allowed_but_by_its_hash(page):
     assert not re.search(r"\b(fetch|XMLHttpRequest|eval|innerHTML|insertAdjacentHTML|document\.write)\b", page)
 
 
+@pytest.mark.slow
 def test_it_is_small_and_the_same_twice(filled, page, tmp_path):
     assert len(page.encode()) < LIMIT
     for name in ("one.html", "two.html"):

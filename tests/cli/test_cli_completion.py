@@ -108,6 +108,7 @@ def in_shell(shell, script, path):
     return subprocess.run([shell, *script], capture_output=True, text=True, env=path, timeout=120)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
 def test_bash_itself(path):
     script = (

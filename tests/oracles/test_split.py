@@ -115,6 +115,7 @@ def test_a_row_at_the_edges_of_floats(mass, n, ratio):
     assert max(least, mean(mass, [n, 0], np.array([0.0, 1.0]))) - 1e-11 <= ours <= 1.0 + 1e-11
 
 
+@pytest.mark.slow
 @modest
 @given(seeds)
 def test_rows_of_any_mass_and_any_span(seed):

@@ -36,7 +36,7 @@ def test_python_runs_and_prints_what_it_says(block: Block, tmp_path, monkeypatch
         assert what in printed, f"{block.id} does not print {what!r} but {printed!r}"
 
 
-@pytest.mark.thin(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("block", cases("sh"))
 def test_commands_succeed(block: Block, tmp_path):
     done = run_sh(block, tmp_path)

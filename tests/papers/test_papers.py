@@ -31,6 +31,7 @@ def published(filled, tmp_path_factory):
     return folder, publish(TINY, filled, folder).claims
 
 
+@pytest.mark.slow
 def test_everything_is_drawn_from_the_store(published):
     folder, found = published
     pictures = sorted(path.name for path in folder.glob("*.png"))

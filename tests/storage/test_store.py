@@ -543,6 +543,7 @@ for seed in range(30):
 """
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_same_runs(tmp_path):
     alone = Store(tmp_path / "alone")
     for seed in range(30):
