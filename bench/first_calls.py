@@ -1,9 +1,9 @@
-"""How long the first call on a machine takes: python -m bench.first_calls [FOLDER]
+"""How long the first call on a machine takes: python -m bench.first_calls [FOLDER [TIMES]]
 
 Each call is made in a process of its own with an empty cache of kernels, and again in another one with the cache that
 the first filled. FOLDER holds another version's checkout with its .venv, which is measured beside this one. Times are
-of the call alone, in CPU seconds, the least of three processes; the import is a row of its own. The table goes into
-docs/evidence/performance.md.
+of the call alone, in CPU seconds, the least of TIMES processes, one by default; the import is a row of its
+own. The table goes into docs/evidence/performance.md.
 """
 
 import os
@@ -15,7 +15,6 @@ from pathlib import Path
 from bench.record import record
 
 HERE = Path(__file__).parents[1]
-TIMES = 3
 CALLS = {
     "`import klearning`": "pass",
     "`kl.run`, K-learning": "kl.run(kl.KLearning(), world, episodes=20, seeds=1)",
@@ -39,22 +38,22 @@ print(imported - began if {call!r} == "pass" else time.process_time() - ready)
 """
 
 
-def main(other: str | None = None) -> None:
+def main(other: str | None = None, times: str = "1") -> None:
     versions = {"this version": HERE, **({"the other": Path(other)} if other else {})}
     headings = [
         "first call on deep_sea(10)",
         *(f"{name}, {cache}" for name in versions for cache in ("empty", "filled")),
     ]
     for label, call in CALLS.items():
-        row = [f"{seconds:.1f}" for folder in versions.values() for seconds in measured(folder, call)]
+        row = [f"{seconds:.1f}" for folder in versions.values() for seconds in measured(folder, call, int(times))]
         record("performance", "first calls", headings, {label: row})
         print(label, *row, flush=True)
 
 
-def measured(folder: Path, call: str) -> tuple[float, float]:
+def measured(folder: Path, call: str, times: int) -> tuple[float, float]:
     """CPU seconds with an empty cache and with the one that this filled."""
     pairs = []
-    for _ in range(TIMES):
+    for _ in range(times):
         with tempfile.TemporaryDirectory() as cache:
             pairs.append([cpu_seconds(folder, call, cache) for _ in range(2)])
     empty, filled = zip(*pairs, strict=True)
