@@ -6,20 +6,22 @@ RUN := .venv/.run
 DEV := .venv/.dev
 RAY := .venv/.ray
 
-.PHONY: help setup lock reproduce study examples test slow bounds ray mutants lint bench site clean
+.PHONY: help setup lock reproduce study examples test slow bounds ray mutants lint dist bench pages site clean
 
 help:
 	@echo "make reproduce  run the paper's experiments, draw its figures and check its claims into out/ (QUICK=1: a taste;"
-	@echo "                SEEDS=30: with intervals, docs/evidence/thirty_seeds.md)"
+	@echo "                SEEDS=30: with intervals, docs/evidence/protocols.md)"
 	@echo "make study      Bayes regret on thousands of MDPs, wrong priors, what knowledge buys: into out/ (QUICK=1: a taste)"
 	@echo "make examples   run the examples, one after the other"
 	@echo "make test       run the tests"
 	@echo "make slow       run the statistical and crash tests, which take longer"
 	@echo "make bounds     run what kernels compute with every index checked"
 	@echo "make ray        run sweeps on a Ray cluster of two nodes, and kill one (sets Ray up first)"
-	@echo "make mutants    make one line wrong at a time and see whether the tests notice: docs/evidence/mutants.md"
+	@echo "make mutants    make one line wrong at a time and see whether the tests notice: docs/evidence/reliability.md"
 	@echo "make lint       check style and types"
-	@echo "make bench      measure speed (prints the table of docs/evidence/performance.md)"
+	@echo "make dist       build wheel and sdist, check them, and use the wheel in an empty environment: dist/ (PYTHONS=...: more)"
+	@echo "make bench      measure speed, into docs/evidence/data"
+	@echo "make pages      fill the tables of the pages from docs/evidence/data"
 	@echo "make site       turn docs/ into a site, out/site/index.html"
 	@echo "make setup      only build .venv"
 	@echo "make lock       find the newest versions that fit together, with their hashes: locks/*.txt"
@@ -58,22 +60,25 @@ study: $(RUN)
 examples: $(RUN)
 	@for file in examples/[0-9]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
-# XLA optimises for longer than the quick tests of networks run; the slow ones run what users run
+# XLA optimises for longer than tests of networks run
 test: $(DEV)
 	$(BIN)/klearning warm-up
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not networks"
-	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/python -m pytest -n 2 -m "networks and not slow"
+	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "networks and not slow"
 
 slow: $(DEV)
-	$(BIN)/python -m pytest -n 2 -m "slow and not networks" --ignore tests/storage/test_ray.py
-	$(BIN)/python -m pytest -n 2 -m "slow and networks"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not networks" --ignore tests/lab/experiments/test_ray.py
+	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and networks"
 
+# kernels with checked indices are other kernels: each of two processes compiles those of its half of the agents
 bounds: $(DEV)
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 -m "not slow" tests/contract/test_agents_contract.py \
-		tests/contract/test_trusted_arrays.py tests/golden/test_trial.py tests/storage/test_crafted.py
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" \
+		tests/contract/test_agents_contract.py::test_contract \
+		tests/contract/test_agents_contract.py::test_check_agent_passes_them \
+		tests/contract/test_trusted_arrays.py tests/tabular/trials/test_trial.py tests/simulators/test_crafted.py
 
 ray: $(RAY)
-	$(BIN)/python -m pytest tests/storage/test_ray.py
+	$(BIN)/python -m pytest tests/lab/experiments/test_ray.py
 
 mutants: $(DEV)
 	$(BIN)/python -m tools.mutants
@@ -83,8 +88,14 @@ lint: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+dist: $(DEV)
+	$(BIN)/python -m tools.dist $(PYTHONS)
+
 bench: $(DEV)
 	$(BIN)/python -m bench
+
+pages: $(DEV)
+	$(BIN)/python -m tools.pages
 
 site: $(DEV)
 	@rm -rf out/site

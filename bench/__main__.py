@@ -1,37 +1,38 @@
-"""Speed, as ratios measured in one run: `make bench`. Prints the tables of docs/evidence/performance.md.
+"""Speed, as ratios measured in one run: `make bench`. Writes docs/evidence/data/performance.*.json.
 
-Every time is the best of many repetitions, on one core, inside a compiled loop where the thing
-measured is a kernel. Take the ratios: the times are this machine's.
+Times are CPU seconds of one core, the least of many repetitions, so that other work on the machine hardly counts.
+Kernels are timed inside a compiled loop. Compare ratios: the times are this machine's. `python -m bench sweeps agents`
+measures these tables alone.
 """
 
 import os
-import platform
 import resource
 import subprocess
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import cvxpy
-import numba
 import numpy as np
 
 import klearning as kl
 from bench.bandits import mixture_table
 from bench.bare import library_loop, polynomial_loop
+from bench.parts import part_table
+from bench.record import recorded
 from bench.simulators import overhead
 from bench.sizes import size_tables
 from klearning.lab.papers.odonoghue2021.protocols import TEXT
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.types import Floats
 from klearning.tabular.agents.fixed_optimism import Memory
-from klearning.tabular.beliefs.belief import Belief, Prior
+from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.models.soft import Soft, soft_sweep
 from klearning.tabular.models.sweeps import Model, policy_sweep
+from klearning.tabular.optimism.bonuses import BonusName
 from klearning.tabular.optimism.cone import cone_program
 from klearning.tabular.optimism.program import program, soft_part
 from klearning.tabular.optimism.temperature import at_optimum
@@ -46,9 +47,9 @@ def best(action: Callable[[], object], repeats: int = REPEATS) -> float:
     action()
     times = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = time.process_time()
         action()
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return min(times)
 
 
@@ -84,16 +85,6 @@ def learned(depth: int, episodes: int) -> Memory:
     return memory
 
 
-def row(*cells: Any) -> None:
-    print("| " + " | ".join(str(cell) for cell in cells) + " |")
-
-
-def header(*cells: str) -> None:
-    print()
-    row(*cells)
-    row(*("---" for _ in cells))
-
-
 def sweep_times(depth: int) -> tuple[int, Floats]:
     """States, and seconds of: a sweep, the bare loops, an exact policy evaluation."""
     times = max(1, 100_000 // depth**2)
@@ -111,75 +102,89 @@ def sweep_times(depth: int) -> tuple[int, Floats]:
     return states, np.array([best(action) for action in actions]) / times
 
 
+table = partial(recorded, command="make bench")
+
+
 def sweep_table() -> None:
-    header("depth", "states", "sweep with f, f′, f″ (µs)", "bare library loop (µs)", "ratio",
-           "bare polynomial loop (µs)", "exact policy evaluation (µs)")  # fmt: skip
-    found = {}
-    for depth in (50, 100, 200, 400, 1000):
-        states, seconds = sweep_times(depth)
-        found[depth] = seconds[0]
-        sweep, bare, fast, value = (f"{x * 1e6:.1f}" for x in seconds)
-        row(depth, states, sweep, bare, f"{seconds[0] / seconds[1]:.2f}", fast, value)
-    print(f"\nA sweep at depth 400 costs {found[400] / found[100]:.1f} times one at depth 100 (15.9 times the states).")
+    headings = ("depth", "states", "sweep (µs)", "library loop (µs)", "polynomial loop (µs)", "sweep / library loop",
+                "policy evaluation (µs)")  # fmt: skip
+    with table("performance.sweeps", headings) as row:
+        for depth in (50, 100, 200, 400, 1000):
+            states, seconds = sweep_times(depth)
+            sweep, bare, fast, value = (f"{x * 1e6:.1f}" for x in seconds)
+            row(depth, f"{states:,}", sweep, bare, fast, f"{seconds[0] / seconds[1]:.2f}", value)
 
 
 def solve_table() -> None:
-    header("belief at depth 50", "bonus", "sweeps", "cold solve (ms)", "kl.solve with all its arrays (ms)",
-           "Clarabel's own time (ms)", "ratio", "f − f_Clarabel", "τ − τ_Clarabel")  # fmt: skip
-    for episodes in (1, 30, 100, 300, 1000):
-        memory = learned(50, episodes)
-        world = TEXT.world(50)
-        belief = Belief.before(TEXT.prior, world).after(memory.posterior)
-        for bonus in ("paper", "reward"):
-            solve_row(f"after {episodes} episodes", belief, bonus)
+    headings = ("belief at depth 50", "bonus", "sweeps", "cold solve (ms)", "`kl.solve` (ms)", "Clarabel (ms)", "ratio",
+                "difference of bounds")  # fmt: skip
+    with table("performance.solves", headings) as row:
+        for episodes in (1, 30, 100, 300):
+            memory = learned(50, episodes)
+            belief = Belief.before(TEXT.prior, TEXT.world(50)).after(memory.posterior)
+            for bonus in ("paper", "reward"):
+                row(*solve_row(f"after {episodes} episodes", belief, bonus))
 
 
-def solve_row(name: str, belief: Belief, bonus: str) -> None:
+def solve_row(name: str, belief: Belief, bonus: BonusName) -> tuple[object, ...]:
     ready, times = program(belief, bonus), 20
     model, c, W, policy = ready.model, ready.c, soft_part(ready.work), np.zeros_like(ready.c)
     cold = best(lambda: cold_solves(times, model, c, policy, W)) / times
     whole = best(lambda: kl.solve(belief, bonus=bonus))
     ours = at_optimum(model, c, 0.0, TOLERANCE, policy, W)
     clarabel = cone_answer(model, c)
-    row(name, bonus, ours.sweeps, f"{cold * 1e3:.3f}", f"{whole * 1e3:.2f}", f"{clarabel.seconds * 1e3:.0f}",
-        f"{clarabel.seconds / cold:.0f}", f"{ours.bound - clarabel.bound:.0e}",
-        f"{ours.tau - clarabel.tau:.0e}")  # fmt: skip
+    return (name, bonus, ours.sweeps, f"{cold * 1e3:.3f}", f"{whole * 1e3:.2f}", f"{clarabel.seconds * 1e3:.0f}",
+            f"{clarabel.seconds / cold:,.0f}", f"{ours.bound - clarabel.bound:.0e}")  # fmt: skip
 
 
 class ConeAnswer(NamedTuple):
     seconds: float
     bound: float
-    tau: float
 
 
 def cone_answer(model: Model, c: Floats) -> ConeAnswer:
-    """Clarabel's own time and its answer; nan where it fails."""
-    cone = cone_program(model, c)
+    """Clarabel's CPU time, without CVXPY's, and its bound; nan if it fails."""
+    problem = cone_program(model, c).problem
+    data, chain, inverse = problem.get_problem_data(cvxpy.CLARABEL, solver_opts={})
+    start = time.process_time()
+    answer = chain.solve_via_data(problem, data)
+    seconds = time.process_time() - start
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # "may be inaccurate": the last columns say by how much
+        warnings.simplefilter("ignore")  # "may be inaccurate": the last column says by how much
         try:
-            cone.problem.solve(solver="CLARABEL")
+            problem.unpack_results(answer, chain, inverse)
         except cvxpy.SolverError:
-            return ConeAnswer(np.nan, np.nan, np.nan)
-    return ConeAnswer(cone.problem.solver_stats.solve_time, cone.problem.value, float(cone.tau.value))
+            return ConeAnswer(np.nan, np.nan)
+    return ConeAnswer(seconds, float(problem.value))
+
+
+def cpu_speed(agent: Agent, depth: int, episodes: int, every: int) -> float:
+    """Episodes per CPU second, the most of three seeds."""
+    world = TEXT.world(depth)
+    kl.run(agent, world, prior=TEXT.prior, episodes=2, seeds=1, threads=1, evaluate_every=every)  # compiles
+    speeds = []
+    for seed in range(3):
+        start = time.process_time()
+        kl.run(agent, world, prior=TEXT.prior, episodes=episodes, seeds=[seed], threads=1, evaluate_every=every)
+        speeds.append(episodes / (time.process_time() - start))
+    return max(speeds)
 
 
 def episode_table() -> None:
-    header("τ* episodes", "tolerance", "sweeps an episode", "episodes a second, one core", "mean first hit / solved")
-    for depth in (10, 50):
-        for tolerance in (1e-4, 1e-6, 1e-8):
-            agent = kl.KLearning(tolerance=tolerance)
-            runs = kl.run(agent, TEXT.world(depth), prior=TEXT.prior, episodes=1000, seeds=10, threads=1)
-            solved = runs.solved[np.isfinite(runs.solved)]
-            row(f"depth {depth}, 1000 episodes, 10 seeds", f"{tolerance:.0e}",
-                f"{runs.diagnostics['sweeps'].mean():.2f}", f"{runs.values.size / runs.seconds:,.0f}",
-                f"{runs.first_hit.mean():.0f} / {solved.mean():.0f} ({len(solved)} of 10)")  # fmt: skip
+    headings = ("depth", "tolerance", "sweeps per episode", "episodes per second", "mean episodes until solved")
+    with table("performance.tolerance", headings) as row:
+        for depth in (10, 50):
+            for tolerance in (1e-4, 1e-6, 1e-8):
+                agent = kl.KLearning(tolerance=tolerance)
+                runs = kl.run(agent, TEXT.world(depth), prior=TEXT.prior, episodes=1000, seeds=10)
+                row(depth, f"{tolerance:.0e}", f"{runs.diagnostics['sweeps'].mean():.2f}",
+                    f"{cpu_speed(agent, depth, 1000, 1):,.0f}", f"{runs.solved.mean():.0f}")  # fmt: skip
 
 
 AGENTS: dict[str, tuple[Agent, int, int]] = {  # with episodes, and how often the policy is evaluated
     "KLearning, optimal": (kl.KLearning(), 1000, 1),
     "KLearning, schedule": (kl.KLearning("schedule"), 1000, 1),
-    "KLearning, calibrated, draws=1": (kl.KLearning(optimism="calibrated", draws=1), 500, 1),
+    "KLearning, calibrated, draws=1": (kl.KLearning(optimism="calibrated"), 500, 1),
     "PSRL": (kl.PSRL(), 500, 1),
     "RLSVI": (kl.RLSVI(), 2000, 1),
     "UCBVI, hoeffding": (kl.UCBVI(), 2000, 1),
@@ -200,82 +205,63 @@ AGENTS: dict[str, tuple[Agent, int, int]] = {  # with episodes, and how often th
 
 
 def agent_table() -> None:
-    header("agent", "evaluated every", "episodes a second at depth 50", "at depth 100", "time ratio")
-    for name, (agent, episodes, every) in AGENTS.items():
-        speed = {}
-        for depth in (50, 100):
-            runs = [
-                kl.run(agent, TEXT.world(depth), prior=TEXT.prior, episodes=episodes, seeds=[seed], threads=1,
-                       evaluate_every=every)
-                for seed in range(3)
-            ]  # fmt: skip
-            speed[depth] = max(r.values.size / r.seconds for r in runs)
-        row(name, every, f"{speed[50]:,.0f}", f"{speed[100]:,.0f}", f"{speed[50] / speed[100]:.1f}")
+    headings = ("agent", "evaluated every", "episodes per second, depth 50", "depth 100", "ratio")
+    with table("performance.agents", headings) as row:
+        for name, (agent, episodes, every) in AGENTS.items():
+            speed = [cpu_speed(agent, depth, episodes, every) for depth in (50, 100)]
+            row(name, every, *(f"{x:,.0f}" for x in speed), f"{speed[0] / speed[1]:.1f}")
 
 
 def simulator_table() -> None:
-    header("environment", "agent", "its own step, µs", "act + observe, µs", "plan + update an episode, ms")
-    for name, agent, episodes in (
-        ("CliffWalking", kl.Random(), 50),
-        ("CliffWalking", kl.KLearning(), 50),
-        ("FrozenLake", kl.KLearning(), 50),
-        ("FrozenLake", kl.PSRL(), 50),
-        ("Taxi", kl.KLearning(), 20),
-    ):
-        own, added, planned = overhead(agent, name, episodes)
-        row(name, type(agent).__name__, f"{own:.1f}", f"{added:.1f}", f"{planned / 1e3:.2f}")
+    headings = ("environment", "agent", "its own step (µs)", "act + observe (µs)", "plan + update per episode (ms)")
+    with table("performance.simulators", headings) as row:
+        for name, agent, episodes in (
+            ("CliffWalking", kl.Random(), 50),
+            ("CliffWalking", kl.KLearning(), 50),
+            ("FrozenLake", kl.KLearning(), 50),
+            ("FrozenLake", kl.PSRL(), 50),
+            ("Taxi", kl.KLearning(), 20),
+        ):
+            own, added, planned = overhead(agent, name, episodes)
+            row(name, type(agent).__name__, f"{own:.1f}", f"{added:.1f}", f"{planned / 1e3:.2f}")
 
 
 def big_world() -> None:
     """Depth 1000, in a process of its own so that the peak memory is its own."""
-    start = time.perf_counter()
+    start = time.process_time()
     runs = kl.run(kl.KLearning(), TEXT.world(1000), prior=TEXT.prior, episodes=20, seeds=1)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"depth 1000: 20 episodes in {runs.seconds:.1f} s, {runs.diagnostics['sweeps'].mean():.1f} sweeps each; "
-          f"peak memory {peak:.2f} GB; {time.perf_counter() - start:.1f} s in all")  # fmt: skip
+    print(f"{runs.diagnostics['sweeps'].mean():.1f} {time.process_time() - start:.1f} {peak:.2f}")
 
 
-def first_run() -> None:
-    start = time.perf_counter()
-    kl.run(kl.KLearning(), kl.deep_sea(10), prior=Prior(), episodes=100, seeds=1)
-    print(f"{time.perf_counter() - start:.1f}")
+def large_table() -> None:
+    headings = ("depth", "states", "episodes", "sweeps per episode", "CPU s", "peak memory (GB)")
+    command = [sys.executable, "-m", "bench", "big_world"]
+    done = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=True)
+    with table("performance.large", headings) as row:
+        row(1000, "500,500", 20, *done.stdout.split())
 
 
-def in_new_process(name: str, cache: str | None = None) -> str:
-    environment = dict(os.environ, **({"NUMBA_CACHE_DIR": cache} if cache else {}))
-    start = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-m", "bench", name], env=environment, capture_output=True, text=True, check=True
-    )
-    return f"{done.stdout.strip()} ({time.perf_counter() - start:.1f} s with import)"
+TABLES = {
+    "sweeps": sweep_table,
+    "parts": part_table,
+    "solves": solve_table,
+    "tolerance": episode_table,
+    "agents": agent_table,
+    "mixtures": mixture_table,
+    "simulators": simulator_table,
+    "sizes": size_tables,
+    "large": large_table,
+}
 
 
-def processor() -> str:
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [line.split(":")[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
-        if names:
-            return f"{names[0]}, {len(names)} cores"
-    return platform.processor()
-
-
-def main() -> None:
-    if len(sys.argv) > 1:
-        {"big_world": big_world, "first_run": first_run}[sys.argv[1]]()
+def main(names: list[str]) -> None:
+    if names == ["big_world"]:
+        big_world()
         return
-    print(f"{processor()}; Python {platform.python_version()}, NumPy {np.__version__}, Numba {numba.__version__}")
-    sweep_table()
-    solve_table()
-    episode_table()
-    agent_table()
-    mixture_table()
-    simulator_table()
-    size_tables()
-    print("\n" + in_new_process("big_world"))
-    with tempfile.TemporaryDirectory() as cache:
-        print(f"first run on a fresh machine, compiling: {in_new_process('first_run', cache)}")
-        print(f"second run: {in_new_process('first_run', cache)}")
+    for name in names or TABLES:
+        TABLES[name]()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

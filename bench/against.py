@@ -24,8 +24,8 @@ Row = Callable[[], object]
 
 
 def rows() -> dict[str, Row]:
-    """What is measured, each some tens of milliseconds."""
-    return {**planning(), **episodes(), **simulators()}
+    """The measurements, each some tens of milliseconds."""
+    return {**planning(), **episodes(), **simulators(), **matches()}
 
 
 def planning() -> dict[str, Row]:
@@ -98,9 +98,28 @@ def simulators() -> dict[str, Row]:
     }
 
 
-def serve() -> None:
+def matches() -> dict[str, Row]:
+    """Rounds of a small matrix game, where all but the players' programs counts, and episodes of a Markov game."""
+    from klearning import games
+
+    players: dict[str, tuple[games.Player, int]] = {
+        "KLearning": (games.KLearning(), 5000),
+        "UCB": (games.UCB(), 20_000),
+        "Thompson": (games.Thompson(), 20_000),
+        "EXP3": (games.EXP3(), 50_000),
+    }
+    rock, layered = games.rock_paper_scissors(), games.random_markov_game()
+    play = partial(games.play, opponent="best_response", seeds=1, threads=1)
+    rounds = {
+        f"games.play, {name}, 3 × 3": partial(play, player, rock, rounds=count)
+        for name, (player, count) in players.items()
+    }
+    return {**rounds, "games.play, UCB, Markov game": partial(play, games.UCB(), layered, rounds=2000)}
+
+
+def serve(word: str) -> None:
     """A worker: told a row's name, it says how much CPU time the row took."""
-    measured = rows()
+    measured = {name: action for name, action in rows().items() if word in name}
     for action in measured.values():
         action()  # compiled
     print(*measured, sep="\t", flush=True)
@@ -111,9 +130,9 @@ def serve() -> None:
 
 
 @contextmanager
-def worker(folder: Path) -> Iterator[tuple[IO[str], IO[str]]]:
+def worker(folder: Path, word: str) -> Iterator[tuple[IO[str], IO[str]]]:
     """A process that serves the version of this folder, as what it reads and what it writes."""
-    command = [sys.executable, "-W", "ignore", str(Path(__file__).resolve()), "--serve"]
+    command = [sys.executable, "-W", "ignore", str(Path(__file__).resolve()), "--serve", word]
     environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
@@ -131,16 +150,16 @@ def ask(asked: IO[str], answers: IO[str], row: str) -> float:
 def main() -> None:
     other, rounds = Path(sys.argv[1]).resolve(), int(sys.argv[2]) if len(sys.argv) > 2 else ROUNDS
     word = sys.argv[3] if len(sys.argv) > 3 else ""
-    with worker(other) as before, worker(HERE) as after:
+    with worker(other, word) as before, worker(HERE, word) as after:
         names, same = (answers.readline().rstrip("\n").split("\t") for _, answers in (before, after))
         if names != same:
             raise SystemExit("the two versions have not the same rows")
         print("| row | before, ms | after, ms | after/before |\n| --- | --- | --- | --- |")
-        for name in (name for name in names if word in name):
+        for name in names:
             turns = [(ask(*before, name), ask(*after, name)) for _ in range(rounds)]
             old, new = (1e3 * min(times) for times in zip(*turns, strict=True))
             print(f"| {name} | {old:.2f} | {new:.2f} | {new / old:.3f} |", flush=True)
 
 
 if __name__ == "__main__":
-    serve() if sys.argv[1:] == ["--serve"] else main()
+    serve(sys.argv[2]) if sys.argv[1:2] == ["--serve"] else main()

@@ -1,14 +1,15 @@
 """VBOS on many arms, and beside a cone solver: a part of `make bench`, or `python -m bench.bandits`."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
 
 import klearning as kl
+from bench.record import recorded
 from klearning.numerics.types import Floats
-from klearning.tabular.optimism.bandits.arms import NO_MASSES, Arms, new_room
+from klearning.tabular.optimism.bandits.arms import NO_MASSES, Arms, new_workspace
 from klearning.tabular.optimism.bandits.mixture import best_mixture
 
 ROUNDS = 30
@@ -43,12 +44,17 @@ def cone_seconds(means: Floats, sds: Floats) -> tuple[float, float]:
 
 
 def mixture_table() -> None:
-    print("\n| arms | kernel (µs) | kl.solve_vbos (µs) | within a budget (µs) | Clarabel (ms) | ratio | gap |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    headings = ("arms", "kernel (µs)", "`kl.solve_vbos` (µs)", "with a budget (µs)", "Clarabel (ms)", "ratio", "gap")
+    with recorded("performance.mixtures", headings, "make bench") as row:
+        for cells in mixture_rows():
+            row(*cells)
+
+
+def mixture_rows() -> Iterator[tuple[str, ...]]:
     rng = np.random.default_rng(0)
     for count in (10, 100, 1_000, 10_000):
         means, sds, costs = rng.normal(size=count), rng.gamma(2.0, size=count), rng.random(count)
-        arms, policy, room = Arms(means, sds, NO_MASSES), np.zeros(count), new_room(count)
+        arms, policy, room = Arms(means, sds, NO_MASSES), np.zeros(count), new_workspace(count)
         price, times = np.zeros(count), max(1, 1_000 // count)
         kernel = least(partial(best_mixture, arms, price, policy, room), times)
         whole = least(partial(kl.solve_vbos, means, sds), times)
@@ -56,9 +62,8 @@ def mixture_table() -> None:
         seconds, value = cone_seconds(means, sds)
         best = kl.solve_vbos(means, sds)
         assert best.value <= value + 1e-6 * abs(value)
-        cells = (f"{kernel * 1e6:.1f}", f"{whole * 1e6:.1f}", f"{dear * 1e6:.0f}", f"{seconds * 1e3:.1f}",
-                 f"{seconds / kernel:,.0f}", f"{best.gap:.0e}")  # fmt: skip
-        print(f"| {count:,} | " + " | ".join(cells) + " |")
+        yield (f"{count:,}", f"{kernel * 1e6:.1f}", f"{whole * 1e6:.1f}", f"{dear * 1e6:.0f}", f"{seconds * 1e3:.1f}",
+               f"{seconds / kernel:,.0f}", f"{best.gap:.0e}")  # fmt: skip
 
 
 if __name__ == "__main__":

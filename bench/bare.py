@@ -2,7 +2,7 @@
 
 import math
 
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.elementary import exp_negative, log1p_unit
 from klearning.numerics.types import Floats
 

@@ -1,19 +1,21 @@
-"""Calibrated optimism beside its parents and everybody else: all runs behind docs/evidence/calibrated.md.
+"""The study of docs/evidence/calibrated.md: agents that explore less than Thompson sampling, on the same worlds.
 
-    python -m bench.calibrated_study estimate                         # processor minutes of each part, from a small run
-    python -m bench.calibrated_study run sizes long --out study.json  # parts by name, all of them by default
-    python -m bench.calibrated_study tables study.json                # what the page shows
+    python -m bench.calibrated_study estimate              # processor minutes of each step, from small runs
+    python -m bench.calibrated_study run --workers 16 --limit-seconds 500
+    python -m bench.calibrated_study cost                  # time of an episode, in turns, on an idle machine
+    python -m bench.calibrated_tables                      # the tables of the page, then `make pages`
 
-Runs are spread over all cores by processes, those that matter most first. The file is written as jobs are done, and one
-that it holds is left out, so that a study can be stopped and gone on with. Every run is that of `kl.run` or `kl.learn`
-with its seed.
+`STEPS` lists what is run, the most important first. A job is one agent on a chunk of worlds. Its numbers are a small
+file in the folder `--out`, and jobs that have one are skipped: a study that was stopped is resumed by the same command.
+Within a step all cases get their first chunk before any gets its second. Worlds are those of tuning; `--held-out` plays
+others, by which nothing may be chosen, into a folder of their own.
 """
 
 import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,411 +24,347 @@ from typing import Any
 import numpy as np
 
 import klearning as kl
-from bench.calibration_variants import VARIANTS, WINDOWS
-from bench.tail_rules import TAIL
-from bench.vapor_variants import VAPOR_VARIANTS
-from klearning.lab.benchmarks.bsuite import sweep as bsuite
-from klearning.lab.benchmarks.gymnasium.toy_text import PROBLEMS, episodes_needed
-from klearning.lab.papers.odonoghue2021.protocols import PROTOCOLS
-from klearning.lab.papers.odonoghue2021.study import PRIOR, Size
+from klearning.lab import forks
+from klearning.lab.bandit_agents import BanditAgent, BayesUCB, InformationDirectedBandit, coin_regret
+from klearning.lab.bayes_optimal import COINS
 from klearning.numerics.files import write_whole
-from klearning.numerics.statistics import mean_interval
-from klearning.numerics.types import Floats
+from klearning.tabular.models.mdp import optimal_value
 from klearning.tabular.trials.agent import Agent
+from klearning.tabular.trials.trial import Trial
 
-CALIBRATED, ONE_IN_TEN, INFORMED = "calibrated", "calibrated, one in ten", "calibrated, informed"
-THOMPSON, FULL = "Thompson sampling", "K-learning, κ = 1"
-PARENTS = (FULL, THOMPSON)
-SIZES = [
-    Size(2, 4, 2), Size(4, 4, 2), Size(8, 4, 2), Size(4, 2, 2), Size(4, 8, 2), Size(4, 4, 4), Size(4, 4, 8),
-    Size(2, 2, 2), Size(5, 5, 2), Size(16, 4, 2), Size(4, 16, 2), Size(6, 3, 5),
-]  # fmt: skip
-LONG = [Size(4, 2, 2), Size(4, 4, 2), Size(5, 5, 2)]
-TUNED = [Size(4, 2, 2), Size(5, 5, 2)]
-TUNING, HELD_OUT = 100_000, 200_000  # the first world of those by which settings were chosen, and of the others
-DEPTHS = (10, 20, 30, 40, 50)
-EPISODES = {("text", depth): 40 * depth for depth in DEPTHS} | {("printed", 10): 20_000}
-REWARDS = kl.Gaussian(mean=0.0, sd=0.3, noise=0.05)
-BSUITE_SIZES = (10, 20, 30)
-BSUITE_EPISODES = {"deep_sea": 1000, "deep_sea_stochastic": 2000, "bandit": 10_000}
+OUT = Path("out/calibrated_study")
+TUNING, HELD_OUT = 7001, 900_001  # first worlds
 
+THOMPSON, DOUBLED, TRIPLED = "PSRL", "PSRL, counts × 2", "PSRL, counts × 3"
+OURS, K, CALIBRATED = "information-directed", "K-learning", "K-learning, calibrated"
+CALIBRATED_VAPOR = "VAPOR, calibrated"
 AGENTS: dict[str, Agent] = {
-    CALIBRATED: kl.KLearning(optimism="calibrated"),
     THOMPSON: kl.PSRL(),
-    FULL: kl.KLearning(),
-    ONE_IN_TEN: kl.KLearning(optimism="calibrated", thompson=0.1),
-    INFORMED: kl.KLearning(optimism="calibrated", thompson="informed"),
-    "K-learning, κ = 0.25": kl.KLearning(optimism=0.25),
-    "K-learning, κ = 0.1": kl.KLearning(optimism=0.1),
-    "K-learning, bonus paper": kl.KLearning(bonus="paper"),
-    "RLSVI": kl.RLSVI(),
-    "UCBVI": kl.UCBVI(),
-    "UCRL2": kl.UCRL2(),
-    "UCFH": kl.UCFH(),
-    "BEB": kl.BEB(),
-    "BOLT": kl.BOLT(),
-    "optimistic Q-learning": kl.OptimisticQLearning(),
-    "Q-learning": kl.QLearning(),
-    "soft Q-learning": kl.SoftQLearning(),
-}
-VAPORS: dict[str, Agent] = {
+    DOUBLED: kl.PSRL(concentration=2.0),
+    TRIPLED: kl.PSRL(concentration=3.0),
+    OURS: kl.InformationDirected(),
+    K: kl.KLearning(temperature="optimal", bonus="reward", optimism=1.0),
+    CALIBRATED: kl.KLearning(optimism="calibrated"),
+    CALIBRATED_VAPOR: kl.VAPOR(optimism="calibrated"),
     "VAPOR": kl.VAPOR(),
-    "VAPOR, calibrated": kl.VAPOR(optimism="calibrated"),
-    "VAPOR, κ = 0.25": kl.VAPOR(optimism=0.25),
-    "VAPOR, κ = 0.1": kl.VAPOR(optimism=0.1),
-    "VAPOR, own κ": VAPOR_VARIANTS["VAPOR, own κ, no Thompson episodes"],
+    "VBOS": kl.VBOS(),
+    "Bayes-UCB": BayesUCB(),
+    "IDS": InformationDirectedBandit(),
 }
-AGENTS |= {"OnlineKLearning": kl.OnlineKLearning(), **VAPORS}
-CLOSE = (
-    CALIBRATED, ONE_IN_TEN, INFORMED, THOMPSON, FULL, "K-learning, κ = 0.25", "K-learning, κ = 0.1",
-    "VAPOR", "VAPOR, calibrated",
+CORE = (THOMPSON, OURS, DOUBLED)
+LATER = (K, TRIPLED, CALIBRATED, CALIBRATED_VAPOR)
+FAMILY = (*CORE, *LATER)
+
+SIZES = (
+    "2×4×2", "4×4×2", "8×4×2", "4×2×2", "4×8×2", "4×4×4", "4×4×8", "2×2×2", "5×5×2", "16×4×2", "4×16×2", "6×3×5",
 )  # fmt: skip
-AGENT_ORDER = {name: i for i, name in enumerate(AGENTS)}
-FAST = {name: replace(AGENTS[name], tolerance=1e-3) for name in (CALIBRATED, ONE_IN_TEN, INFORMED, FULL)}  # type: ignore[type-var]
+NORMAL = kl.Prior(kl.Gaussian(0.0, 1.0, 1.0), kl.Dirichlet(1.0))
+# the prior that worlds come from, and the one that the agent has
+PRIORS: dict[str, tuple[kl.Prior, kl.Prior]] = {
+    "coins, mass × 3": (COINS, replace(COINS, transitions=kl.Dirichlet(3.0))),
+    "coins, mass ÷ 3": (COINS, replace(COINS, transitions=kl.Dirichlet(1.0 / 3.0))),
+    "normal": (NORMAL, NORMAL),
+    "normal, sd × 3": (NORMAL, replace(NORMAL, reward=kl.Gaussian(0.0, 3.0, 1.0))),
+    "normal, sd ÷ 3": (NORMAL, replace(NORMAL, reward=kl.Gaussian(0.0, 1.0 / 3.0, 1.0))),
+}
+PRIOR_CASES = tuple(f"{size}, {prior}" for size in ("4×2×2", "5×5×2", "4×4×4") for prior in PRIORS)
+DEPTHS = ("10", "20", "50")
+SEA = kl.Prior(kl.Gaussian(mean=0.0, sd=1.0, noise=0.05), kl.Dirichlet(mass=0.3))
+WORLDS = (
+    "river_swim, stationary", "river_swim, closer", "bandit, default", "inventory, closer", "admission_queue, closer",
+    "dose_finding, closer",
+)  # fmt: skip
+SIMULATORS = ("FrozenLake", "Taxi", "CliffWalking", "Blackjack")
+BSUITE = ("bandit 11", *(f"{name} {size}" for name in ("deep_sea", "deep_sea_stochastic") for size in (10, 20, 30)))
+SIZE_POINTS, LONG_POINTS, BANDIT_POINTS, TINY_POINTS = (100, 1000), (1000, 10_000), (50, 100, 200), (3, 6)
+
+Numbers = list[float]
 
 
 @dataclass(frozen=True)
 class Job:
-    """Some runs of one agent in one case of a part."""
+    """One agent on a chunk of the worlds of a case; worlds are counted from 0."""
 
     part: str
     case: str
     agent: str
-    seeds: range
+    worlds: range
+
+    @property
+    def file(self) -> str:
+        return f"{self.part}/{slug(self.case)}--{slug(self.agent)}--{self.worlds.start}-{self.worlds.stop}.json"
 
 
-Numbers = list[float]
-Results = dict[str, dict[str, dict[str, dict[str, list[Numbers]]]]]  # part, case, agent, first seed of a job
-SAVE_EVERY = 20.0  # seconds
+def slug(name: str) -> str:
+    words = {"×": "x", "÷": "by", "(": "", ")": "", ",": "", " ": "_"}
+    return "".join(words.get(letter, letter) for letter in name)
 
 
-def bayes_run(agent: Agent, size: Size, seed: int, points: Iterable[int]) -> Numbers:
-    """Cumulative regret at the points, then what the agent stated of all episodes, if it is calibrated.
-
-    f + shortfall of a Boltzmann episode and the estimate of a Thompson episode, less the policy's value.
-    """
-    points = list(points)
-    world = kl.random_mdp(size.S, size.A, size.L, PRIOR, seed)
-    runs = kl.run(agent, world, prior=PRIOR, episodes=points[-1], seeds=[seed])
-    numbers = [float(runs.regret[0, t - 1]) for t in points]
-    if "estimate" in runs.diagnostics:
-        told = {name: x[0] for name, x in runs.diagnostics.items()}
-        most = np.where(told["thompson"] > 0.0, told["estimate"], told["bound"] + told["shortfall"])
-        numbers.append(float(np.sum(most - runs.values[0])))
-    return numbers
+def sizes_of(text: str) -> tuple[int, int, int]:
+    L, S, A = map(int, text.split("×"))
+    return L, S, A
 
 
-def sizes(job: Job, seed: int) -> Numbers:
-    return bayes_run(AGENTS[job.agent], size_of(job.case), seed, (100, 1000))
+def regret(agent: Agent, world: kl.MDP, prior: kl.Prior, points: tuple[int, ...], seed: int) -> Numbers:
+    """Exact cumulative regret after these episodes: that of `kl.run`, without its threads."""
+    trial = Trial(agent, world, prior, seed, points[-1])
+    trial.advance(points[-1])
+    lost = np.cumsum(optimal_value(world) - trial.log.values)
+    return [float(lost[t - 1]) for t in points]
 
 
-def long(job: Job, seed: int) -> Numbers:
-    return bayes_run(AGENTS[job.agent], size_of(job.case), HELD_OUT + seed, (1000, 10_000))
+def sized(agent: Agent, case: str, seed: int, points: tuple[int, ...]) -> Numbers:
+    size, _, prior = case.partition(", ")
+    drawn, believed = PRIORS[prior] if prior else (COINS, COINS)
+    L, S, A = sizes_of(size)
+    return regret(agent, kl.random_mdp(S, A, L, drawn, seed), believed, points, seed)
 
 
-def variants(job: Job, seed: int) -> Numbers:
-    agent = AGENTS[THOMPSON] if job.agent == THOMPSON else (VARIANTS | WINDOWS | TAIL | VAPOR_VARIANTS)[job.agent]
-    return bayes_run(agent, size_of(job.case), TUNING + seed, (1000, 10_000))[:2]
+def sizes(agent: Agent, case: str, seed: int) -> Numbers:
+    return sized(agent, case, seed, SIZE_POINTS)
 
 
-def deep_sea(job: Job, seed: int) -> Numbers:
-    """First hit and time to solve, −1 where it was not."""
-    name, depth = job.case.split()
-    protocol, most = PROTOCOLS[name], EPISODES[name, int(depth)]
-    agent = AGENTS[job.agent]
-    if isinstance(agent, kl.KLearning):
-        agent = replace(agent, bonus=protocol.bonus)
-    runs = kl.run(agent, protocol.world(int(depth)), prior=protocol.prior, episodes=most, seeds=[seed])
-    return [float(x[0]) if np.isfinite(x[0]) else -1.0 for x in (runs.first_hit, runs.solved)]
+def long(agent: Agent, case: str, seed: int) -> Numbers:
+    return sized(agent, case, seed, LONG_POINTS)
 
 
-def worlds(job: Job, seed: int) -> Numbers:
-    """Regret after 200 and after 1000 episodes."""
-    name, what = job.case.split(", ")
-    world: Any = getattr(kl, name)()
-    closer = kl.Prior(REWARDS, kl.Dirichlet(mass=1.0), stationary=what == "stationary")
-    prior = kl.Prior() if what == "default" else closer
-    runs = kl.run(AGENTS[job.agent], world, prior=prior, episodes=1000, seeds=[seed])
-    return [float(runs.regret[0, t - 1]) for t in (200, 1000)]
+def bandits(agent: Agent, case: str, seed: int) -> Numbers:
+    world = kl.random_mdp(1, 2, 1, COINS, seed)
+    if isinstance(agent, BanditAgent):
+        lost = coin_regret(agent, world.reward[:, 0], BANDIT_POINTS[-1], seed)
+        return [float(lost[t - 1]) for t in BANDIT_POINTS]
+    return regret(agent, world, COINS, BANDIT_POINTS, seed)
 
 
-def simulators(job: Job, seed: int) -> Numbers:
-    """Episodes until the deployed policy is worth 95% of the optimum; those of the limit where it never was."""
-    problem = PROBLEMS[job.case]
-    outcome = episodes_needed(problem, FAST.get(job.agent, AGENTS[job.agent]), seed)
-    return [float(outcome.episodes or problem.most), float(outcome.episodes is not None)]
+def tiny(agent: Agent, case: str, seed: int) -> Numbers:
+    return regret(agent, kl.random_mdp([1, 2], 2, None, COINS, seed), COINS, TINY_POINTS, seed)
 
 
-def bsuite_part(job: Job, seed: int) -> Numbers:
+def fork(agent: Agent, case: str, seed: int) -> Numbers:
+    """Regret after 500 and after 1,000 episodes. The number of a world says which fork it is."""
+    chance = forks.chances()[(seed - TUNING) % len(forks.chances())]
+    x = forks.fork_regret(agent, float(chance), case == "known rewards", 1000, seed)
+    return [float(x[499]), float(x[999])]
+
+
+def deep_sea(agent: Agent, case: str, seed: int) -> Numbers:
+    """First hit and time to solve, nan if it was not."""
+    depth = int(case)
+    runs = kl.run(agent, kl.deep_sea(depth), prior=SEA, episodes=40 * depth, seeds=[seed], threads=1)
+    return [float(runs.first_hit[0]), float(runs.solved[0])]
+
+
+def worlds(agent: Agent, case: str, seed: int) -> Numbers:
+    """Regret after 200 and after 1,000 episodes."""
+    name, prior = case.split(", ")
+    world: kl.MDP = getattr(kl, name)()
+    closer = kl.Prior(kl.Gaussian(0.0, 0.3, 0.05), kl.Dirichlet(1.0), stationary=prior == "stationary")
+    return regret(agent, world, kl.Prior() if prior == "default" else closer, (200, 1000), seed)
+
+
+def simulators(agent: Agent, case: str, seed: int) -> Numbers:
+    """Episodes until the deployed policy is worth 95% of the optimum, nan if it never was."""
+    from klearning.lab.benchmarks.gymnasium.toy_text import PROBLEMS, episodes_needed
+
+    return [float(episodes_needed(PROBLEMS[case], fast(agent), seed).episodes or np.nan)]
+
+
+def bsuite(agent: Agent, case: str, seed: int) -> Numbers:
     """bsuite's total: bad episodes, or regret."""
-    name, number = job.case.split()
-    setting = {"size": int(number), "mapping_seed": 42 + seed} if name != "bandit" else {"mapping_seed": seed}
-    result = bsuite.run_setting(name, setting, FAST.get(job.agent, AGENTS[job.agent]), BSUITE_EPISODES[name], seed)
-    return [float(result.totals[-1])]
+    from klearning.lab.benchmarks.bsuite.sweep import run_setting
+
+    name, number = case.split()
+    setting = {"mapping_seed": seed} if name == "bandit" else {"size": int(number), "mapping_seed": 42 + seed}
+    episodes = {"deep_sea": 1000, "deep_sea_stochastic": 2000, "bandit": 10_000}[name]
+    return [float(run_setting(name, setting, fast(agent), episodes, seed).totals[-1])]
 
 
-def label(size: Size) -> str:
-    return f"{size.L}×{size.S}×{size.A}"
+def fast(agent: Agent) -> Agent:
+    """With a coarser search for temperatures, for simulators."""
+    return replace(agent, tolerance=1e-3) if isinstance(agent, kl.KLearning) else agent
 
 
-def size_of(case: str) -> Size:
-    return Size(*map(int, case.split("×")))
+PARTS: dict[str, Callable[[Agent, str, int], Numbers]] = {
+    "sizes": sizes,
+    "long": long,
+    "priors": sizes,
+    "bandits": bandits,
+    "tiny": tiny,
+    "forks": fork,
+    "deep_sea": deep_sea,
+    "worlds": worlds,
+    "simulators": simulators,
+    "bsuite": bsuite,
+}
 
 
 @dataclass(frozen=True)
-class Part:
-    """What is run: cases, agents, how many seeds of each, how many of them are one job, and one run."""
+class Step:
+    """Cases of a part, the agents that play them, how many worlds of each, and how many of them are one job."""
 
+    part: str
     cases: tuple[str, ...]
     agents: tuple[str, ...]
-    seeds: int
+    worlds: int
     chunk: int
-    run: Callable[[Job, int], Numbers]
-    fewer: int = 0  # seeds of agents that are far behind
 
-    def count(self, agent: str) -> int:
-        return self.fewer if self.fewer and agent not in CLOSE else self.seeds
-
-    def jobs(self, name: str, seeds: int | None) -> Iterator[Job]:
-        for case in reversed(self.cases):  # the long ones first
-            for agent in self.agents:
-                count = self.count(agent) if seeds is None else min(seeds, self.count(agent))
-                for first in range(0, count, self.chunk):
-                    yield Job(name, case, agent, range(first, min(first + self.chunk, count)))
+    def jobs(self, most: int) -> Iterator[Job]:
+        count = min(self.worlds, most)
+        for first in range(0, count, self.chunk):
+            for case in self.cases:
+                for agent in self.agents:
+                    yield Job(self.part, case, agent, range(first, min(first + self.chunk, count)))
 
 
-SAMPLERS = (CALIBRATED, ONE_IN_TEN, INFORMED, THOMPSON, *VAPORS)
-FAMILY = (CALIBRATED, ONE_IN_TEN, INFORMED, FULL, THOMPSON, *VAPORS)
-PARTS = {
-    "sizes": Part(tuple(map(label, SIZES)), tuple(AGENTS), 1000, 50, sizes, fewer=200),
-    "long": Part(tuple(map(label, LONG)), SAMPLERS, 1000, 20, long),
-    "deep_sea": Part(tuple(f"{name} {depth}" for name, depth in EPISODES), FAMILY, 30, 1, deep_sea),
-    "worlds": Part(
-        ("river_swim, stationary", "river_swim, closer", "bandit, default", "inventory, closer",
-         "admission_queue, closer", "dose_finding, closer"), FAMILY, 30, 5, worlds,
-    ),
-    "simulators": Part(tuple(PROBLEMS), FAMILY, 10, 1, simulators),
-    "bsuite": Part(
-        ("bandit 11", *(f"{name} {size}" for name in ("deep_sea", "deep_sea_stochastic") for size in BSUITE_SIZES)),
-        FAMILY, 10, 1, bsuite_part,
-    ),
-    "variants": Part(tuple(map(label, TUNED)), (THOMPSON, *VARIANTS), 400, 20, variants),
-    "windows": Part(tuple(map(label, TUNED)), (THOMPSON, *WINDOWS), 400, 20, variants),
-    "tail": Part(tuple(map(label, TUNED)), (THOMPSON, *VARIANTS, *TAIL), 400, 20, variants),
-    "vapor_variants": Part(tuple(map(label, TUNED)), (THOMPSON, *VAPOR_VARIANTS), 400, 10, variants),
-}  # fmt: skip
+STEPS = (
+    Step("sizes", SIZES, CORE, 1000, 25),
+    Step("bandits", ("two arms",), CORE, 10_000, 500),
+    Step("forks", ("known rewards", "unknown rewards"), FAMILY, 40, 10),
+    Step("deep_sea", DEPTHS, FAMILY, 30, 2),
+    Step("long", SIZES, CORE, 100, 5),
+    Step("bandits", ("two arms",), (*LATER, "VBOS", "VAPOR"), 4000, 500),
+    Step("tiny", ("two layers",), FAMILY, 4000, 500),
+    Step("sizes", SIZES, LATER, 200, 20),
+    Step("priors", PRIOR_CASES, (*CORE, K), 200, 20),
+    Step("long", SIZES, CORE, 1000, 5),
+    Step("bandits", ("two arms",), ("Bayes-UCB", "IDS"), 2000, 100),
+    Step("sizes", SIZES, LATER, 1000, 20),
+    Step("long", SIZES, LATER, 200, 5),
+    Step("worlds", WORLDS, FAMILY, 30, 5),
+    Step("simulators", SIMULATORS, FAMILY, 10, 1),
+    Step("bsuite", BSUITE, FAMILY, 10, 1),
+)
 
 
-def play(job: Job) -> tuple[Job, list[Numbers], float]:
-    """A job, its numbers per seed, and the processor seconds that it took."""
+def play(job: Job, out: Path, first: int, deadline: float = np.inf) -> float:
+    """Play a job and write its file; the processor seconds that it took. Nothing is begun after the deadline."""
+    if time.time() > deadline:
+        return 0.0
     start = time.process_time()
-    numbers = [PARTS[job.part].run(job, seed) for seed in job.seeds]
-    return job, numbers, time.process_time() - start
+    numbers = [PARTS[job.part](AGENTS[job.agent], job.case, first + world) for world in job.worlds]
+    seconds = time.process_time() - start
+    path = out / job.file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    found = {"part": job.part, "case": job.case, "agent": job.agent, "first": job.worlds.start, "seconds": seconds}
+    write_whole(path, (json.dumps(found | {"numbers": numbers}) + "\n").encode())
+    return seconds
 
 
-def run_parts(
-    names: list[str], out: Path, seeds: int | None, processes: int, agents: list[str], cases: list[str], minutes: float
-) -> None:
-    """All jobs of the parts that the file does not hold, the nearest relatives first, for so many minutes."""
-    done: Results = json.loads(out.read_text()) if out.exists() else {}
-    jobs = [
-        job
-        for name in names
-        for job in PARTS[name].jobs(name, seeds)
-        if not has(done, job) and (not agents or job.agent in agents) and (not cases or job.case in cases)
-    ]
-    jobs.sort(key=order(names))
-    first = {(job.part, job.agent): Job(job.part, job.case, job.agent, range(1)) for job in jobs}
-    start, spent, saved = time.monotonic(), 0.0, time.monotonic()
-    with ProcessPoolExecutor(processes) as pool:
-        list(pool.map(play, first.values()))  # each kernel is compiled by one process, and read by the others
-        for i, task in enumerate(as_completed([pool.submit(play, job) for job in jobs]), 1):
-            job, numbers, seconds = task.result()
-            by_agent = done.setdefault(job.part, {}).setdefault(job.case, {}).setdefault(job.agent, {})
-            by_agent[str(job.seeds.start)] = numbers
-            spent += seconds
-            late = time.monotonic() - start > 60 * minutes
-            if time.monotonic() - saved > SAVE_EVERY or i == len(jobs) or late:
-                write_whole(out, (json.dumps(done) + "\n").encode())
-                saved = time.monotonic()
-                passed = (saved - start) / 60
-                print(f"{i} of {len(jobs)} jobs, {passed:.1f} min, {spent / 60:.1f} of processors", flush=True)
-            if late:
-                pool.shutdown(wait=False, cancel_futures=True)
-                return
+def run(given: argparse.Namespace) -> None:
+    """All jobs that have no file yet."""
+    out, first = folder(given.out, given.held_out), HELD_OUT if given.held_out else TUNING
+    jobs = {job.file: job for job in chosen(given) if not (out / job.file).exists()}
+    begun = time.time()
+    deadline, spent = begun + given.limit_seconds, 0.0
+    with ProcessPoolExecutor(given.workers) as pool:
+        for key in (lambda job: job.agent), (lambda job: (job.part, job.agent)):
+            list(pool.map(compiled, {key(job): job for job in reversed(jobs.values())}.values()))
+        print(f"{len(jobs)} jobs; kernels are there after {time.time() - begun:.0f} s", flush=True)
+        tasks = [pool.submit(play, job, out, first, deadline) for job in jobs.values()]
+        for i, task in enumerate(as_completed(tasks), 1):
+            spent += task.result()
+            if i % 100 == 0 or i == len(tasks):
+                passed = time.time() - begun
+                print(f"{i} of {len(tasks)} jobs, {passed:.0f} s, {spent:.0f} s of processors", flush=True)
+    left = sum(not (out / file).exists() for file in jobs)
+    print(f"{left} jobs are left: run the same command again" if left else "complete", flush=True)
 
 
-def order(names: list[str]) -> Callable[[Job], tuple[int, int, int]]:
-    """The nearest relatives first; of rules that are compared with each other some worlds each, then more."""
-
-    def key(job: Job) -> tuple[int, int, int]:
-        if PARTS[job.part].run is variants:
-            return len(AGENT_ORDER), names.index(job.part), job.seeds.start
-        return AGENT_ORDER[job.agent], names.index(job.part), 0
-
-    return key
-
-
-def has(done: Results, job: Job) -> bool:
-    return str(job.seeds.start) in done.get(job.part, {}).get(job.case, {}).get(job.agent, {})
+def chosen(given: argparse.Namespace) -> Iterator[Job]:
+    """The jobs of the parts, cases and agents that are named: all parts, cases or agents if none is."""
+    parts, cases = set(given.only) & set(PARTS) or set(PARTS), set(given.only) - set(PARTS)
+    agents = given.agents or AGENTS
+    for step in STEPS:
+        for job in step.jobs(given.worlds):
+            size = job.case.partition(", ")[0]
+            if job.part in parts and not (cases and cases.isdisjoint((job.case, size))) and job.agent in agents:
+                yield job
 
 
-def estimate(names: list[str], processes: int) -> None:
-    """Processor minutes of each part: one seed of each case and agent, played twice, the second time counts."""
-    with ProcessPoolExecutor(processes) as pool:
-        for name in names:
-            part = PARTS[name]
-            jobs = [Job(name, case, agent, range(1)) for case in part.cases for agent in part.agents]
-            total = 0.0
-            for job, _, seconds in pool.map(play_twice, jobs):
-                total += seconds * part.count(job.agent)
-                print(f"  {name}, {job.case}, {job.agent}: {seconds:.3f} s a run", flush=True)
-            print(f"{name}: {total / 60:.0f} processor minutes", flush=True)
+def compiled(job: Job) -> None:
+    """Have the kernels of a job's agent in the cache, so that one process compiles them and the others read."""
+    agent = AGENTS[job.agent]
+    if job.part in ("bandits", "tiny", "forks"):
+        PARTS[job.part](agent, job.case, TUNING)
+    elif job.part == "deep_sea":
+        regret(agent, kl.deep_sea(4), SEA, (2,), TUNING)
+    else:
+        regret(agent, kl.random_mdp(2, 2, 2, COINS), COINS, (2,), TUNING)
 
 
-def play_twice(job: Job) -> tuple[Job, list[Numbers], float]:
-    play(job)
-    return play(job)
+def folder(out: Path, held_out: bool) -> Path:
+    return out / ("held_out" if held_out else "tuning")
 
 
-# ---- tables
+def estimate(given: argparse.Namespace) -> None:
+    """Processor seconds of each step: one world of each case and agent, played twice. The second time counts."""
+    total = 0.0
+    for step in STEPS:
+        by_agent: dict[str, float] = {}
+        for agent in step.agents:
+            for case in step.cases:
+                PARTS[step.part](AGENTS[agent], case, TUNING)
+                start = time.process_time()
+                PARTS[step.part](AGENTS[agent], case, TUNING)
+                seconds = step.worlds * (time.process_time() - start)
+                by_agent[agent] = by_agent.get(agent, 0.0) + seconds
+        total += sum(by_agent.values())
+        parts = ", ".join(f"{agent} {seconds:.0f}" for agent, seconds in by_agent.items())
+        print(f"{step.part}, {step.worlds} worlds: {sum(by_agent.values()):.0f} s ({parts})", flush=True)
+    print(f"all: {total:.0f} s of one processor", flush=True)
 
 
-def interval(x: Floats) -> str:
-    told = mean_interval(x)
-    return f"{told.estimate:.4g} [{told.low:.4g}, {told.high:.4g}]"
+COST_CASES, COST_EPISODES, TURNS = ("4×2×2", "4×4×2", "5×5×2", "4×4×8", "16×4×2"), 1000, 9
 
 
-def ratio(
-    x: Floats, y: Floats, measure: Callable[..., Any] = np.mean, resamples: int = 2000
-) -> tuple[float, float, float]:
-    """measure(x) / measure(y) with a percentile interval over resampled pairs."""
-    rng = np.random.default_rng(0)
-    at = rng.integers(0, x.size, (resamples, x.size))
-    low, high = np.quantile(measure(x[at], axis=1) / measure(y[at], axis=1), (0.025, 0.975))
-    return float(measure(x) / measure(y)), float(low), float(high)
+def cost(given: argparse.Namespace) -> None:
+    """Microseconds of an episode of each agent, the first thousand of them, without evaluation; agents take turns."""
+    found: dict[str, dict[str, Numbers]] = {}
+    for case in COST_CASES:
+        L, S, A = sizes_of(case)
+        times: dict[str, Numbers] = {agent: [] for agent in FAMILY}
+        for turn in range(-1, TURNS):  # the first compiles
+            world = kl.random_mdp(S, A, L, COINS, TUNING + max(turn, 0))
+            for name, x in times.items():
+                trial = Trial(AGENTS[name], world, COINS, TUNING, COST_EPISODES, evaluate_every=0)
+                start = time.process_time()
+                trial.advance(COST_EPISODES)
+                if turn >= 0:
+                    x.append(1e6 * (time.process_time() - start) / COST_EPISODES)
+        found[case] = times
+        ratios = (f"{name} {np.median(np.divide(x, times[THOMPSON])):.2f}" for name, x in times.items())
+        print(f"{case}: PSRL {np.median(times[THOMPSON]):.1f} µs; ratios: {', '.join(ratios)}", flush=True)
+    given.out.mkdir(parents=True, exist_ok=True)
+    write_whole(given.out / "cost.json", (json.dumps(found) + "\n").encode())
 
 
-def q95(x: Floats, axis: int | None = None) -> Any:
-    return np.quantile(x, 0.95, axis=axis)
-
-
-def shown(triple: tuple[float, float, float]) -> str:
-    return f"{triple[0]:.3f} [{triple[1]:.3f}, {triple[2]:.3f}]"
-
-
-def bayes_tables(results: dict[str, Any], points: tuple[int, ...]) -> Iterator[str]:
-    for case in sorted(results, key=lambda c: [label(s) for s in SIZES].index(c)):
-        by = {agent: np.array(x) for agent, x in results[case].items()}
-        worlds = len(by[THOMPSON])
-        for i, t in enumerate(points):
-            if t < 1000:
-                continue
-            yield f"\n{case}, {t} episodes, {worlds} MDPs:\n"
-            yield "| agent | regret | ratio to Thompson's | 95% of the MDPs below | its ratio | states of itself |"
-            yield "|---|---|---|---|---|---|"
-            for agent, x in sorted(by.items(), key=lambda item: item[1][:, i].mean()):
-                mine, theirs = x[:, i], by[THOMPSON][: len(x), i]
-                own = interval(x[:, len(points)]) if x.shape[1] > len(points) and i == len(points) - 1 else ""
-                yield (f"| {agent} | {interval(mine)} | {shown(ratio(mine, theirs))} | {q95(mine):.4g} | "
-                       f"{shown(ratio(mine, theirs, q95))} | {own} |")  # fmt: skip
-
-
-def size_summary(results: dict[str, Any]) -> Iterator[str]:
-    """One line per size."""
-    yield "\n| L×S×A | calibrated | Thompson sampling | ratio | best of the others | stated |"
-    yield "|---|---|---|---|---|---|"
-    for case in [label(s) for s in SIZES if label(s) in results]:
-        by = {agent: np.array(x) for agent, x in results[case].items()}
-        mine, theirs = by[CALIBRATED][:, 1], by[THOMPSON][:, 1]
-        rest = {agent: x[:, 1].mean() for agent, x in by.items() if agent not in (CALIBRATED, THOMPSON)}
-        other = min(rest, key=lambda agent: rest[agent])
-        yield (f"| {case} | {interval(mine)} | {interval(theirs)} | {shown(ratio(mine, theirs))} | "
-               f"{other}: {rest[other]:.4g} | {interval(by[CALIBRATED][:, 2])} |")  # fmt: skip
-
-
-def plain_table(results: dict[str, Any], columns: tuple[str, ...], never: float | None = None) -> Iterator[str]:
-    """Mean and interval per case and agent; ``never`` is counted apart, and makes the mean a conditional one."""
-    agents = list(next(iter(results.values())))
-    for i, column in enumerate(columns):
-        yield f"\n{column}:\n\n| case | " + " | ".join(agents) + " |\n|" + "---|" * (len(agents) + 1)
-        for case, by in results.items():
-            cells = []
-            for agent in agents:
-                x = np.array(by[agent])[:, i]
-                late = int((x == never).sum()) if never is not None else 0
-                x = x[x != never] if never is not None else x
-                cells.append((interval(x) if x.size else "–") + (f", {late} never" if late else ""))
-            yield f"| {case} | " + " | ".join(cells) + " |"
-
-
-def variant_table(results: dict[str, Any]) -> Iterator[str]:
-    for case, by_agent in results.items():
-        by = {agent: np.array(x) for agent, x in by_agent.items()}
-        yield f"\n{case}, {len(by[THOMPSON])} MDPs:\n"
-        yield "| variant | 1000 | ratio | 10,000 | ratio | 95% below | its ratio |\n|---|---|---|---|---|---|---|"
-        for agent, x in by.items():
-            cells = [f"{x[:, 0].mean():.4g}", shown(ratio(x[:, 0], by[THOMPSON][:, 0]))]
-            cells += [f"{x[:, 1].mean():.4g}", shown(ratio(x[:, 1], by[THOMPSON][:, 1]))]
-            cells += [f"{q95(x[:, 1]):.4g}", shown(ratio(x[:, 1], by[THOMPSON][:, 1], q95))]
-            yield f"| {agent} | " + " | ".join(cells) + " |"
-
-
-def flat(part: dict[str, dict[str, dict[str, list[Numbers]]]]) -> dict[str, dict[str, list[Numbers]]]:
-    """Seeds in order."""
-    return {
-        case: {agent: [x for first in sorted(jobs, key=int) for x in jobs[first]] for agent, jobs in by.items()}
-        for case, by in part.items()
-    }
-
-
-def tables(path: Path) -> None:
-    results = {part: flat(x) for part, x in json.loads(path.read_text()).items()}
-    lines: list[str] = []
-    for name, x in results.items():
-        lines.append(f"\n## {name}")
-        if name == "sizes":
-            lines += [*size_summary(x), *bayes_tables(x, (100, 1000))]
-        elif name == "long":
-            lines += bayes_tables(x, (1000, 10_000))
-        elif name in ("variants", "windows", "tail", "vapor_variants"):
-            lines += variant_table(x)
-        elif name == "deep_sea":
-            lines += plain_table(x, ("first hit", "solved"), never=-1.0)
-        elif name == "worlds":
-            lines += plain_table(x, ("regret after 200 episodes", "after 1000"))
-        elif name == "simulators":
-            lines += plain_table(x, ("episodes until 95% of the optimum", "share of seeds that were there in time"))
-        else:
-            lines += plain_table(x, ("bad episodes, or regret",))
-    print("\n".join(lines))
+def read(out: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """The numbers of all jobs that are done: by part, case and agent, an array (worlds, numbers) and nan if missing."""
+    found: dict[tuple[str, str, str], dict[int, Numbers]] = {}
+    for path in out.glob("*/*.json"):
+        job = json.loads(path.read_text())
+        by_world = found.setdefault((job["part"], job["case"], job["agent"]), {})
+        by_world.update(enumerate(job["numbers"], job["first"]))
+    results: dict[str, dict[str, dict[str, Any]]] = {}
+    for (part, case, agent), by_world in found.items():
+        numbers = np.full((max(by_world) + 1, len(by_world[next(iter(by_world))])), np.nan)
+        numbers[list(by_world)] = list(by_world.values())
+        results.setdefault(part, {}).setdefault(case, {})[agent] = numbers
+    return results
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
-    for word in ("run", "estimate"):
-        command = commands.add_parser(word)
-        command.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; default: all")
-        command.add_argument("--processes", type=int, default=os.cpu_count())
-        if word == "run":
-            command.add_argument("--out", type=Path, default=Path("calibrated_study.json"))
-            command.add_argument("--seeds", type=int, help="of each case at most; default: the study's")
-            command.add_argument("--agents", nargs="+", default=[], help="these alone, by their names in the tables")
-            command.add_argument("--cases", nargs="+", default=[], help="these alone")
-            command.add_argument("--minutes", type=float, default=float("inf"), help="nothing is begun after them")
-    commands.add_parser("tables").add_argument("file", type=Path)
+    parser.add_argument("command", choices=("run", "estimate", "cost"))
+    parser.add_argument("--out", type=Path, default=OUT, help="the folder of results; default: %(default)s")
+    parser.add_argument("--held-out", action="store_true", help="worlds by which nothing was chosen")
+    parser.add_argument("--only", nargs="+", default=[], help=f"of {', '.join(PARTS)}, or cases such as 4×2×2")
+    parser.add_argument("--agents", nargs="+", default=[], help="these alone, by their names in the tables")
+    parser.add_argument("--worlds", type=int, default=10**9, help="of each case at most")
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--limit-seconds", type=float, default=np.inf, help="no job is begun later")
     given = parser.parse_args()
-    if given.command == "tables":
-        tables(given.file)
-        return
-    names = given.parts or list(PARTS)
-    if unknown := [name for name in names if name not in PARTS]:
-        parser.error(f"{', '.join(unknown)}: there is {', '.join(PARTS)}")
-    if given.command == "run":
-        run_parts(names, given.out, given.seeds, given.processes, given.agents, given.cases, given.minutes)
-    else:
-        estimate(names, given.processes)
+    {"run": run, "estimate": estimate, "cost": cost}[given.command](given)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Gymnasium's MountainCar-v0, CartPole-v1 and Acrobot-v1 as pure functions, for whole runs in one compiled program.
 
-What is seen is what `klearning.deep.features` makes of Gymnasium's observations. A time limit is no end: the step
+Agents see what `klearning.deep.features` makes of Gymnasium's observations. A time limit is not an end: the step
 after it is still worth something. `tests/deep/test_pure_worlds.py` holds all of it against Gymnasium, step by step.
 """
 
@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from klearning.deep.pure_worlds import Outcome
+from bench.pure_worlds import Outcome
 
 ROOT_3 = 3.0**0.5
 

@@ -1,7 +1,9 @@
-"""Files made to do harm, counted: `python -m bench.crafted [KIND]…`. Writes a table of docs/evidence/reliability.md.
+"""Files made to do harm, counted: `python -m bench.crafted [KIND]…`.
+
+Writes docs/evidence/data/reliability.crafted.json.
 
 Every array of saved learners and of checkpoints is changed in every way of `tests/support/crafted.py`, so are headers
-and archives; checksums are repaired, except where the kind says otherwise. What loads is used: it predicts and goes on
+and archives; checksums are repaired, unless the kind says otherwise. A file that loads is used: it predicts and goes on
 for some episodes, and learners of networks are saved and loaded again. Records and indices of stores are given to
 `klearning store ls`, `show`, `export`, `verify` and `report`.
 
@@ -30,12 +32,12 @@ import klearning as kl
 from bench.record import record
 from klearning.cli import _call
 from klearning.lab.experiments.checkpoints import CHECKSUM_BYTES, write_checkpoint
-from klearning.lab.experiments.courses import COURSES
+from klearning.lab.experiments.runnables import runnable
 from klearning.lab.experiments.runner import execute
 from klearning.lab.experiments.spec import make_spec
 from klearning.lab.experiments.store import INDEX, Store
 from klearning.numerics.files import checksum
-from klearning.simulators.learner_state import arrays_of, settings_of
+from klearning.simulators.saving import arrays_of, settings_of
 from tests.support import crafted, crafted_records
 from tests.support.commands import limit_memory
 from tests.support.make_corpus import Clockwork, follow
@@ -43,6 +45,7 @@ from tests.support.strange_stores import STORES, contents, strange
 
 OUTCOMES = ("a line", "identical", "other content", "traceback", "over 10 s", "over 1 GB", "crash")
 FAULTS = OUTCOMES[3:]
+HEADINGS = ("files", "count", "refused", *OUTCOMES[1:])
 MEMORY = 10**9  # bytes that a process may have beyond what it begins with
 SECONDS = 10  # that a file may take
 LINES = (ValueError, OverflowError, OSError, ImportError, click.ClickException)  # what the command says in a line
@@ -58,12 +61,12 @@ def main(kinds: list[str]) -> None:
             count = counted(kind, {**os.environ, "NUMBA_BOUNDSCHECK": checked})
             name = f"{kind}; bounds checked" if checked == "1" else kind
             row = [count.total(), *(count[outcome] for outcome in OUTCOMES)]
-            record("reliability", "crafted", ("files", "how many", *OUTCOMES), {name: row})
+            record("reliability.crafted", "python -m bench.crafted", HEADINGS, [[name, *row]], keep=True)
             print(name, row, flush=True)
 
 
 def counted(kind: str, environment: dict[str, str]) -> Counter[str]:
-    """What became of all files of a kind; a process that dies is followed by one for the files behind."""
+    """Results of all files of a kind; a process that dies is followed by one for the remaining files."""
     count, done, over = Counter[str](), 0, False
     while not over:
         command = [sys.executable, "-m", "bench.crafted", "--worker", kind, str(done)]
@@ -167,15 +170,15 @@ def written(data: bytes) -> Iterator[Path]:
 
 def used_learner(data: bytes, sound: dict[str, Any]) -> str:
     with written(data) as path:
-        learner = kl.load(path)
+        learner = kl.load(path, kl.Learner)
     outcome = "identical" if same(arrays_of(learner) | _prior(learner), sound) else "other content"
     simulator = Clockwork(learner.observations.space)
     for step in range(learner.horizon):
         learner.predict(simulator.observation(), step)
     learner.abandon_episode()
-    end = learner.episode + 3
+    end = learner.episodes_done + 3
     try:
-        while learner.episode < end:
+        while learner.episodes_done < end:
             follow(learner, simulator, 1)
     except (ValueError, RuntimeError) as error:
         raise AssertionError(f"it was loaded, and then: {error}") from None
@@ -203,17 +206,19 @@ def deep_learners() -> Attempts:
 
 
 def used_deep(data: bytes, sound: dict[str, Any]) -> str:
+    from klearning.deep.learner import DeepLearner
     from klearning.deep.saving import arrays_of
+    from klearning.simulators.actor import Spaces
     from tests.support.crafted_deep import slope
 
     with written(data) as path:
-        learner = kl.load(path)
+        learner = kl.load(path, DeepLearner)
         outcome = "identical" if same(arrays_of(learner), sound) else "other content"
         for point in ([0.0, 0.0], [1.0, -1.0]):
             learner.predict(np.array(point, np.float32))
             learner.predict(np.array(point, np.float32), how="soft")
         learner.abandon_episode()
-        learner.check_spaces(slope().observation_space, slope().action_space)  # else it cannot go on here
+        learner.check_spaces(Spaces(slope().observation_space, slope().action_space))  # else it cannot go on here
         kl.learn(learner, slope(), episodes=2)
         with contextlib.suppress(ValueError):  # networks that went to nothing in learning are not saved
             learner.save(path)
@@ -249,12 +254,12 @@ def checkpoint_files() -> Attempts:
     """Files in the place of a checkpoint, for a sweep to take up."""
     with tempfile.TemporaryDirectory() as folder:
         store = Store(folder)
-        course = COURSES[SPEC.kind](SPEC)
-        next(course.chunks(()))
-        write_checkpoint(store.checkpoint(SPEC.name), SPEC.name, course.state())
+        begun = runnable(SPEC)
+        next(begun.chunks(()))
+        write_checkpoint(store.checkpoint(SPEC.name), SPEC.name, begun.state())
         sound = store.checkpoint(SPEC.name).read_bytes()
         execute(SPEC, store)
-        whole = store.get(SPEC).arrays
+        whole = store.arrays(SPEC)
     rng, archive = np.random.default_rng(0), sound[CHECKSUM_BYTES:]
     files = {"nothing": b"", "text": b"x" * 1000, "zeros": bytes(10**6)}
     for place in rng.integers(0, 8 * len(archive), 200):
@@ -285,7 +290,7 @@ def used_checkpoint(data: bytes, whole: dict[str, Any]) -> str:
         store = Store(folder)
         store.checkpoint(SPEC.name).write_bytes(data)
         execute(SPEC, store)
-        return "identical" if same(store.get(SPEC).arrays, whole) else "other content"
+        return "identical" if same(store.arrays(SPEC), whole) else "other content"
 
 
 # Stores
@@ -301,7 +306,7 @@ def commands(store: Path, out: Path, name: str) -> list[list[str]]:
 
 
 def commanded(words: list[str]) -> tuple[str, str]:
-    """What a command says on stdout, and what on stderr; an error of more than a line is a failure."""
+    """The stdout and stderr of a command; an error of more than a line is a failure."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -357,7 +362,7 @@ def used_index(whole: Path, rows: list[Any], data: bytes) -> str:
         for words in commands(store.path, Path(folder), rows[0]["name"]):
             commanded(words)
         if store.rows() != rows:
-            raise AssertionError("verify did not make it anew")
+            raise AssertionError("verify did not make it again")
         return "identical" if listed == rows else "other content"
 
 

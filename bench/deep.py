@@ -1,179 +1,155 @@
-"""Deep K-learning and what it is compared with: searches on tuning seeds, then held-out seeds, as JSON and as tables.
+"""Deep K-learning, DQN and bootstrapped DQN on the same tasks and seeds: one row per run, in a file to resume from.
 
-    python -m bench.deep [PART ...] [--out deep.json] [--seconds 300] [--small] [--processes 2]
-    python -m bench.deep --table deep.json
-    python -m bench.deep --speed
-    python -m bench.deep --diary "DeepSea 50" [--seed 2] [--set largest_bonus=1]
+    python -m bench.deep [TASK ...] [--agents DQN ...] [--seeds 400-419] [--processes 2] [--seconds 600] [--out FILE]
+    python -m bench.deep --search                     # as many settings for each agent, on tuning seeds
+    python -m bench.deep --table                      # tables of the file, into docs/evidence/data
+    python -m bench.deep --diary "DeepSea 50" [--seeds 2-2] [--set largest_bonus=1]
 
-Whole runs are one compiled program. On a GPU all settings and seeds of a study are one batch, and the next studies are
-compiled meanwhile; on a CPU they run one after the other, and seeds are shared among processes (``--processes``).
-Studies come in order of importance, each is written as soon as it is over, and none begins once the seconds are spent.
-Held-out studies use agents as they are by default.
+Every agent has the same settings in every task. A run is a line of JSON; runs that the file has are not repeated.
+Tasks with an environment in JAX are one compiled program each. LunarLander needs Box2D, MinAtar the package minatar.
 """
 
 import argparse
-import copy
 import itertools
 import json
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+from bench import fused
 from bench.control import Acrobot, CartPole, MountainCar
-from klearning.deep import DQN, BootstrappedDQN, DeepKLearning, EnsembleKLearning, fused
+from bench.pure_worlds import Catch, DeepSea, PureEnvironment
+from bench.record import record
+from klearning.deep import DQN, BootstrappedDQN, DeepKLearning, EnsembleKLearning
 from klearning.deep.agent import DeepAgent
-from klearning.deep.pure_worlds import Catch, DeepSea, PureEnvironment
+from klearning.simulators.evaluation import play_returns
+from klearning.simulators.learn import learn
 
-TUNING, HELD_OUT = range(10, 15), range(200, 210)
-DEPLOYMENTS = 20  # greedy episodes of what was learnt
+FINAL, TUNING = range(400, 420), range(10, 12)
+DEPLOYMENTS = 20  # greedy episodes of what was learned
 UNSOLVED = 10_000
-COMPILERS = 4  # studies that are compiled while another runs on a GPU
+FILE = Path("deep.jsonl")
 
 Row = dict[str, Any]
-Grid = dict[str, tuple[float, ...]]
-
-ENVIRONMENTS: dict[str, tuple[PureEnvironment, int]] = {  # with how many episodes
-    "DeepSea 20": (DeepSea(20), 300),
-    "DeepSea 30": (DeepSea(30), 500),
-    "DeepSea 40": (DeepSea(40), 700),
-    "DeepSea 50": (DeepSea(50), 1000),
-    "DeepSea 100": (DeepSea(100), 1300),
-    "DeepSea 20, stochastic": (DeepSea(20, True), 1000),
-    "DeepSea 30, stochastic": (DeepSea(30, True), 1500),
-    "MountainCar": (MountainCar(), 150),
-    "CartPole": (CartPole(), 100),
-    "Acrobot": (Acrobot(), 60),
-    "catch": (Catch(), 500),
-}
-BY_STEPS: dict[str, tuple[PureEnvironment, int]] = {  # episodes of one agent are longer than another's
-    "CartPole, 20,000 steps": (CartPole(), 20_000),
-    "Acrobot, 10,000 steps": (Acrobot(), 10_000),
-}
-SEAS, CONTROL = (
-    ("DeepSea 20", "DeepSea 30", "DeepSea 20, stochastic"),
-    ("MountainCar", *BY_STEPS),
-)
-
-AGENTS: dict[str, DeepAgent[Any]] = {
-    "DeepKLearning": DeepKLearning(),
-    "BootstrappedDQN": BootstrappedDQN(),
-    "EnsembleKLearning": EnsembleKLearning(),
-    "DQN": DQN(),
-}
-RATES = (5e-4, 1e-3, 2e-3)
-GRIDS: dict[str, Grid] = {  # 24 settings each
-    "DeepKLearning": {"noise": (0.01, 0.02, 0.05, 0.1), "temperature_rate": (0.1, 0.2), "learning_rate": RATES},
-    "BootstrappedDQN": {"prior_scale": (1.0, 3.0, 5.0, 10.0), "polyak": (0.02, 0.05), "learning_rate": RATES},
-    "EnsembleKLearning": {"prior_scale": (1.0, 3.0, 5.0, 10.0), "temperature_rate": (0.1, 0.3), "learning_rate": RATES},
-    "DQN": {
-        "epsilon": (0.01, 0.05), "exploration": (2_000.0, 10_000.0), "polyak": (0.01, 0.05),
-        "learning_rate": (3e-4, 1e-3, 3e-3),
-    },
-}  # fmt: skip
-BOUNDED: Grid = {"largest_bonus": (0.5, 1.0, 2.0, 4.0), "noise": (0.02, 0.05), "learning_rate": RATES}  # 24 as well
-NORMALISED: Grid = {"learning_rate": RATES, "polyak": (0.02, 0.05)}
-FINER: Grid = {  # and 24 about the best of them
-    "largest_bonus": (0.5, 1.0, 2.0), "noise": (0.01, 0.02), "learning_rate": (2.5e-4, 5e-4), "polyak": (0.02, 0.05),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Study:
-    """An agent, in every setting of a grid, in one environment."""
+class Task:
+    """An environment: in JAX, or by its name in Gymnasium; for N episodes, or N steps."""
 
-    part: str
+    env: PureEnvironment | str
+    episodes: int = 0
+    steps: int = 0
+    goal: float | None = None  # solved by this episode in every seed, or the mean greedy return
+
+    @property
+    def sea(self) -> bool:
+        return isinstance(self.env, DeepSea)
+
+
+TASKS: dict[str, Task] = {
+    "DeepSea 20": Task(DeepSea(20), 300, goal=130),
+    "DeepSea 30": Task(DeepSea(30), 500, goal=200),
+    "DeepSea 50": Task(DeepSea(50), 1000, goal=400),
+    "DeepSea 100": Task(DeepSea(100), 1300, goal=1300),
+    "DeepSea 20, picture": Task(DeepSea(20, picture=True), 300, goal=150),
+    "DeepSea 30, picture": Task(DeepSea(30, picture=True), 500, goal=250),
+    "DeepSea 20, stochastic": Task(DeepSea(20, stochastic=True), 1000),
+    "catch": Task(Catch(), 500),
+    "MountainCar": Task(MountainCar(), steps=25_000, goal=-105),
+    "CartPole": Task(CartPole(), steps=20_000, goal=475),
+    "Acrobot": Task(Acrobot(), steps=10_000, goal=-90),
+    "LunarLander": Task("LunarLander-v3", steps=200_000, goal=200),
+    **{f"MinAtar {name}": Task(f"MinAtar/{name}-v1", steps=200_000)
+       for name in ("Asterix", "Breakout", "Freeway", "Seaquest", "SpaceInvaders")},
+}  # fmt: skip
+SMALL = tuple(name for name, task in TASKS.items() if not isinstance(task.env, str))
+
+AGENTS: dict[str, DeepAgent[Any]] = {
+    "DeepKLearning": DeepKLearning(),
+    "DQN": DQN(),
+    "BootstrappedDQN": BootstrappedDQN(),
+    "EnsembleKLearning": EnsembleKLearning(),
+}
+COMPARED = ("DeepKLearning", "DQN")  # by default; the ensembles take twenty times as long
+SEARCHED = ("DeepSea 20", "DeepSea 20, picture", "MountainCar", "CartPole", "Acrobot")
+GRIDS: dict[str, dict[str, tuple[float, ...]]] = {  # six settings each
+    "DeepKLearning": {"learning_rate": (2.5e-4, 5e-4, 1e-3), "temperature_rate": (0.1, 0.2)},
+    "DQN": {"learning_rate": (5e-4, 1e-3, 2e-3), "exploration": (2_000, 10_000)},
+    "BootstrappedDQN": {"learning_rate": (5e-4, 1e-3, 2e-3), "prior_scale": (1.0, 3.0)},
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One agent on one task with one seed; settings that differ from the defaults."""
+
+    task: str
     agent: str
-    environment: str
-    seeds: tuple[int, ...]
-    grid: Grid = field(default_factory=dict)
-    episodes: int | None = None  # those of the environment, or steps
-    normalised: bool | None = None  # networks; as the agent has them by default
+    seed: int
+    settings: tuple[tuple[str, float], ...] = ()
 
     @property
-    def settings(self) -> list[dict[str, float]]:
-        return [dict(zip(self.grid, values, strict=True)) for values in itertools.product(*self.grid.values())]
-
-    @property
-    def env(self) -> PureEnvironment:
-        return (ENVIRONMENTS | BY_STEPS)[self.environment][0]
-
-    @property
-    def length(self) -> int:
-        return (ENVIRONMENTS | BY_STEPS)[self.environment][1] if self.episodes is None else self.episodes
+    def key(self) -> tuple[Any, ...]:
+        return self.task, self.agent, self.seed, tuple(map(tuple, self.settings))
 
     def made(self) -> DeepAgent[Any]:
-        steps = self.length if self.environment in BY_STEPS else self.length * self.env.horizon
-        agent = replace(AGENTS[self.agent], capacity=min(steps, 100_000))
-        return agent if self.normalised is None else replace(agent, normalised=self.normalised)
+        task = TASKS[self.task]
+        horizon = 1 if isinstance(task.env, str) else task.env.horizon
+        capacity = min(task.steps + horizon if task.steps else task.episodes * horizon, 100_000)
+        settings: dict[str, Any] = {"capacity": capacity, **dict(self.settings)}
+        return replace(AGENTS[self.agent], **settings)
 
 
-def studies() -> dict[str, list[Study]]:
-    """By the name of their part, the most important first."""
-    held, tuning = tuple(HELD_OUT), tuple(TUNING)
-
-    def out(agent: str, environments: Iterable[str]) -> list[Study]:
-        return [Study("held out", agent, name, held) for name in environments]
-
-    def search(
-        agent: str, environments: Iterable[str], grid: Grid | None = None, normalised: bool = False
-    ) -> list[Study]:
-        grid = GRIDS[agent] if grid is None else grid
-        return [Study("search", agent, name, tuning, grid, normalised=normalised) for name in environments]
-
-    return {
-        "k": out("DeepKLearning", ("DeepSea 50", *SEAS, *CONTROL, "DeepSea 40", "catch")),
-        "dqn": out("DQN", (*CONTROL, "catch")),
-        "bootstrapped": out("BootstrappedDQN", (*SEAS, "DeepSea 50", *CONTROL)),
-        "ensemble": out("EnsembleKLearning", (*SEAS, *CONTROL)),
-        "search_normalised": search("DeepKLearning", (*CONTROL, *SEAS, "DeepSea 50"), NORMALISED, True),
-        "search_normalised_dqn": search("DQN", CONTROL, normalised=True),
-        "search_normalised_bootstrapped": search("BootstrappedDQN", (*SEAS, *CONTROL), normalised=True),
-        "search_normalised_ensemble": search("EnsembleKLearning", (*SEAS, *CONTROL), normalised=True),
-        "search_bounded": search("DeepKLearning", ("DeepSea 50", *SEAS, *CONTROL), BOUNDED),
-        "search_finer": search("DeepKLearning", ("DeepSea 50", *SEAS, *CONTROL), FINER),
-        "search_k": search("DeepKLearning", (*SEAS, *CONTROL)),
-        "search_dqn": search("DQN", CONTROL),
-        "search_bootstrapped": search("BootstrappedDQN", (*SEAS, "MountainCar")),
-        "search_ensemble": search("EnsembleKLearning", (*SEAS, "MountainCar")),
-        "deep": out("DeepKLearning", ("DeepSea 100",)),
-        "seas": [
-            study for name in SEAS for agent in ("DeepKLearning", "BootstrappedDQN") for study in out(agent, (name,))
-        ],
-    }
+def execute(run: Run) -> Row:
+    """The row of a run."""
+    began, task = time.perf_counter(), TASKS[run.task]
+    found = simulated(run, task.env) if isinstance(task.env, str) else program(replace(run, seed=0))(run.seed)
+    about = {"task": run.task, "agent": run.agent, "seed": run.seed, "settings": run.settings}
+    return {**about, **found, "seconds": round(time.perf_counter() - began, 1)}
 
 
-def set_to(agent: DeepAgent[Any], settings: dict[str, Array]) -> DeepAgent[Any]:
-    """The agent with numbers that are known only to the compiled program, where none can be checked."""
-    other = copy.copy(agent)
-    for name, value in settings.items():
-        object.__setattr__(other, name, value)
-    return other
+@cache
+def program(run: Run) -> Callable[[int], Row]:
+    """A compiled run as a function of the seed."""
+    task, agent = TASKS[run.task], run.made()
+    env: Any = task.env
+    if task.steps:
+        by_steps = jax.jit(lambda seed: whole_by_steps(agent, env, task.steps, seed))
+        return lambda seed: {"greedy": float(np.mean(by_steps(seed)))}
+    whole = jax.jit(lambda seed: whole_by_episodes(agent, env, task.episodes, seed))
+
+    def found(seed: int) -> Row:
+        trace, returns = jax.tree.map(np.asarray, whole(seed))
+        if not task.sea:
+            return {"greedy": float(returns.mean()), "late": float(trace.returns[-DEPLOYMENTS:].mean())}
+        return {"solved": solved(trace.good, env.stochastic), "late": float(trace.good[-50:].mean())}
+
+    return found
 
 
-def learnt(agent: DeepAgent[Any], env: PureEnvironment, episodes: int, seed: Array) -> tuple[fused.Trace, Array]:
-    """A run, and the returns of what it deploys."""
+def whole_by_episodes(agent: DeepAgent[Any], env: PureEnvironment, episodes: int, seed: Array) -> Any:
     memory, trace = fused.run(agent, env, episodes, seed)
-    if isinstance(env, DeepSea):  # a world drawn anew is none that was learnt
+    if isinstance(env, DeepSea):  # a world that is drawn again is another one
         return trace, jnp.zeros(DEPLOYMENTS)
     return trace, deployed(agent, env, memory, seed)
 
 
-def learnt_by_steps(agent: DeepAgent[Any], env: PureEnvironment, steps: int, seed: Array) -> tuple[Array, Array]:
-    """How many steps a run took, and the returns of what it deploys."""
-    memory = fused.run_steps(agent, env, steps, seed)
-    return memory.seen, deployed(agent, env, memory, seed)
+def whole_by_steps(agent: DeepAgent[Any], env: PureEnvironment, steps: int, seed: Array) -> Array:
+    return deployed(agent, env, fused.run_steps(agent, env, steps, seed), seed)
 
 
 def deployed(agent: DeepAgent[Any], env: PureEnvironment, memory: Any, seed: Array) -> Array:
@@ -181,278 +157,203 @@ def deployed(agent: DeepAgent[Any], env: PureEnvironment, memory: Any, seed: Arr
     return jax.vmap(lambda key: fused.greedy_return(agent, memory, env, key))(keys)
 
 
-def measure(study: Study) -> list[Row]:
-    """One row per setting."""
-    return compiled(study)()
+def simulated(run: Run, name: str) -> Row:
+    """In Gymnasium, by `learn`."""
+    env = made_env(name)
+    learner = learn(run.made(), env, steps=TASKS[run.task].steps, seed=run.seed)
+    greedy = play_returns(learner, env, episodes=DEPLOYMENTS, how="greedy", seed=run.seed)
+    late = float(np.mean(learner.returns[-DEPLOYMENTS:]))
+    return {"greedy": float(np.mean(greedy)), "late": late, "episodes": learner.episodes_done}
 
 
-def compiled(study: Study) -> Callable[[], list[Row]]:
-    """Runs all settings and all seeds at once: a row per setting."""
-    env, agent, whole = study.env, study.made(), learnt_by_steps if study.environment in BY_STEPS else learnt
-    settings = study.settings
-    # one after the other: on a CPU they are slower side by side; by steps, short episodes would wait for long ones
-    alone = jax.default_backend() == "cpu" or study.environment in BY_STEPS
-    columns = {name: jnp.array([setting[name] for setting in settings]) for name in study.grid}
-
-    def one(setting: dict[str, Array], seed: Array) -> Any:
-        return whole(set_to(agent, setting), env, study.length, seed)
-
-    def of_seeds(setting: dict[str, Array], seeds: Array) -> Any:
-        each = partial(one, setting)
-        return jax.lax.map(each, seeds) if alone else jax.vmap(each)(seeds)
-
-    seeds = jnp.array(study.seeds)
-    if not study.grid:
-        program = jax.jit(lambda _, seeds: jax.tree.map(lambda x: x[None], of_seeds({}, seeds)))
-    elif alone:
-        program = jax.jit(lambda columns, seeds: jax.lax.map(lambda setting: of_seeds(setting, seeds), columns))
-    else:
-        program = jax.jit(jax.vmap(of_seeds, (0, None)))
-    begin = time.perf_counter()
-    ready = program.lower(columns, seeds).compile()
-    compiling = time.perf_counter() - begin
-
-    def rows() -> list[Row]:
-        begin = time.perf_counter()
-        outcome = jax.tree.map(np.asarray, jax.block_until_ready(ready(columns, seeds)))
-        seconds = {"compiling": compiling, "running": time.perf_counter() - begin}
-        return [
-            about(study, setting, seconds) | row(study, *jax.tree.map(lambda part, i=i: part[i], outcome))
-            for i, setting in enumerate(settings)
-        ]
-
-    return rows
+def made_env(name: str) -> Any:
+    if name.startswith("MinAtar/"):
+        return gymnasium.wrappers.TimeLimit(MinAtar(name.removeprefix("MinAtar/").removesuffix("-v1")), 2500)
+    return gymnasium.make(name)
 
 
-def about(study: Study, setting: dict[str, float], seconds: dict[str, float]) -> Row:
-    return {
-        "part": study.part, "agent": study.agent, "environment": study.environment, "episodes": study.length,
-        "settings": setting, "normalised": study.made().normalised, "seeds": list(study.seeds), "seconds": seconds,
-    }  # fmt: skip
+class MinAtar(gymnasium.Env[NDArray[Any], Any]):
+    """A game of the package minatar, with its own six actions; observations are its 10 × 10 bits per channel."""
 
+    def __init__(self, game: str) -> None:
+        from minatar import Environment  # type: ignore[import-not-found, unused-ignore]
 
-def row(study: Study, trace: Any, returns: NDArray[Any]) -> Row:
-    """What is written of the outcome of one setting, by seed."""
-    greedy = returns.mean(axis=1).tolist()
-    if study.environment in BY_STEPS:
-        return {"steps": trace.tolist(), "greedy": greedy, "late": greedy}
-    through = {"temperature": trace.temperature[:, -1].tolist(), "steps": trace.length.sum(axis=1).tolist()}
-    if study.environment.startswith("DeepSea"):
-        stochastic = "stochastic" in study.environment
-        return {
-            **through, "solved": [solved(good, stochastic) for good in trace.good],
-            "first": [first(good) for good in trace.good], "late": trace.good[:, -50:].mean(axis=1).tolist(),
-        }  # fmt: skip
-    return {
-        **through, "greedy": greedy, "late": trace.returns[:, -20:].mean(axis=1).tolist(),
-        "mean": trace.returns.mean(axis=1).tolist(),
-    }  # fmt: skip
+        names = {"SpaceInvaders": "space_invaders"}
+        self.game = Environment(names.get(game, game.lower()))
+        self.observation_space = gymnasium.spaces.Box(0, 1, self.game.state_shape(), np.uint8)
+        self.action_space = gymnasium.spaces.Discrete(self.game.num_actions())
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        if seed is not None:
+            self.game.seed(seed % 2**32)
+        self.game.reset()
+        return self.game.state().astype(np.uint8), {}
+
+    def step(self, action: Any) -> Any:
+        reward, over = self.game.act(int(action))
+        return self.game.state().astype(np.uint8), float(reward), bool(over), False, {}
 
 
 def solved(good: NDArray[Any], stochastic: bool) -> int:
-    """The first episode at which bsuite would call it solved, looking at every one; `UNSOLVED` where none."""
+    """The first episode at which bsuite would call it solved, looking at every one; `UNSOLVED` if none."""
     t = np.arange(1, good.size + 1)
     bad = np.cumsum(1.0 - good)
     yes = (bad < 0.8 * t) & (t >= 100) if stochastic else bad < 0.9 * t
     return int(yes.argmax()) + 1 if yes.any() else UNSOLVED
 
 
-def first(good: NDArray[Any]) -> int:
-    return int(good.argmax()) + 1 if good.any() else UNSOLVED
+def read(path: Path) -> list[Row]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def score(rows: Iterable[Row]) -> float:
-    """What a search lowers: sizes of each row of a setting about 1, failures about 5."""
-    scales = {"DeepSea 20": 130.0, "DeepSea 30": 250.0, "DeepSea 50": 600.0, "DeepSea 20, stochastic": 300.0}
-    goals = {"MountainCar": (-95.0, 10.0), "CartPole": (500.0, 250.0), "Acrobot": (-75.0, 20.0), "catch": (1.0, 0.2)}
-    goals |= {name: goals[name.partition(",")[0]] for name in BY_STEPS}
-    total = 0.0
-    for r in rows:
-        if "solved" in r:
-            total += min(float(np.mean(r["solved"])) / scales[r["environment"]], 5.0)
-        else:
-            goal, width = goals[r["environment"]]
-            total += min(float(np.mean([goal - x for x in r["greedy"]])) / width, 5.0)
-    return total
+def run_of(row: Row) -> Run:
+    return Run(row["task"], row["agent"], row["seed"], tuple(map(tuple, row["settings"])))
 
 
-def ranking(rows: list[Row], agent: str) -> list[tuple[float, dict[str, float], list[Row]]]:
-    """Settings of an agent's search, the best first."""
-    by_setting: dict[str, list[Row]] = {}
-    for r in rows:
-        if r["part"] == "search" and r["agent"] == agent:
-            by_setting.setdefault(json.dumps({**r["settings"], "normalised": r["normalised"]}), []).append(r)
-    ranked = [(score(group), json.loads(name), group) for name, group in by_setting.items()]
-    return sorted(ranked, key=lambda entry: entry[0])
-
-
-def shares(study: Study, processes: int) -> list[Study]:
-    """The study in parts, one for each process."""
-    parts = [study.seeds[i::processes] for i in range(min(processes, len(study.seeds)))]
-    return [replace(study, seeds=seeds) for seeds in parts]
-
-
-def joined(parts: list[list[Row]]) -> list[Row]:
-    """Rows of shares as rows of the study, seeds in order."""
-    whole = []
-    for rows in zip(*parts, strict=True):
-        order = np.argsort(list(itertools.chain.from_iterable(r["seeds"] for r in rows)))
-        one = dict(rows[0])
-        for name, value in rows[0].items():
-            if isinstance(value, list):
-                flat = list(itertools.chain.from_iterable(r[name] for r in rows))
-                one[name] = [flat[i] for i in order]
-        one["seconds"] = {name: max(r["seconds"][name] for r in rows) for name in one["seconds"]}
-        whole.append(one)
-    return whole
+def planned(tasks: list[str], agents: list[str], seeds: range, search: bool) -> Iterator[Run]:
+    """All seeds of a task after each other, so that an interrupted run has whole tasks."""
+    for task, agent in itertools.product(tasks, agents):
+        grid = GRIDS[agent] if search else {}
+        for values in itertools.product(*grid.values()):
+            for seed in seeds:
+                yield Run(task, agent, seed, tuple(zip(grid, values, strict=True)))
 
 
 def on_one_core() -> None:
     os.environ.update(JAX_PLATFORMS="cpu", XLA_FLAGS="--xla_cpu_multi_thread_eigen=false", OMP_NUM_THREADS="1")
 
 
-def outcomes(chosen: list[Study], processes: int | None, spent: Callable[[], bool]) -> Iterator[list[Row]]:
-    if processes is None:
-        alone = jax.default_backend() == "cpu"  # where compiling would take time from what runs
-        with ThreadPoolExecutor(COMPILERS) as ahead:
-            ready = (compiled(s) for s in chosen) if alone else ahead.map(compiled, chosen)
-            for rows in ready:
-                if spent():
-                    ahead.shutdown(cancel_futures=True)
-                    break
-                yield rows()
-        return
+def execute_all(runs: list[Run], out: Path, processes: int, seconds: float) -> None:
+    """Those that are not in the file, until the seconds are spent."""
+    done = {run_of(row).key for row in read(out)}
+    left = [run for run in runs if run.key not in done]
+    began = time.perf_counter()
     on_one_core()  # before the processes begin, which import JAX
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        for study in chosen:
-            if not spent():
-                yield joined(list(pool.map(measure, shares(study, processes))))
+        waiting = {pool.submit(execute, run) for run in left}
+        for future in as_completed(waiting):
+            row = future.result()
+            with out.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+            print(f"{time.perf_counter() - began:6.0f} s  {json.dumps(row)}", flush=True)
+            if time.perf_counter() - began > seconds:
+                for other in waiting:
+                    other.cancel()
+                break
 
 
-def small(study: Study) -> Study:
-    """To see that all of it runs: a few episodes of two seeds, two settings."""
-    grid = {name: values[: 2 if i == 0 else 1] for i, (name, values) in enumerate(study.grid.items())}
-    return replace(study, seeds=study.seeds[:2], episodes=3, grid=grid)
+def interval(values: list[float]) -> float:
+    """Half the width of a 95% interval of the mean, by the normal approximation."""
+    return 1.96 * float(np.std(values, ddof=1)) / len(values) ** 0.5 if len(values) > 1 else float("nan")
 
 
-def spread(values: list[float], digits: int = 0) -> str:
-    low, middle, high = (f"{x:.{digits}f}" for x in (min(values), float(np.median(values)), max(values)))
-    return f"{middle} ({low} to {high})"
+def cell(task: Task, rows: list[Row]) -> str:
+    """Of one agent on one task."""
+    if not rows:
+        return ""
+    values, digits = ([row["solved"] for row in rows], 0) if task.sea else ([row["greedy"] for row in rows], 1)
+    failed = sum(x == UNSOLVED for x in values)
+    if failed:
+        return f"{failed} of {len(rows)} unsolved"
+    mean, half, low, high = (f"{x:.{digits}f}" for x in (np.mean(values), interval(values), min(values), max(values)))
+    return f"{mean} ± {half} ({low} to {high}, n = {len(rows)})"
 
 
-def table(rows: list[Row]) -> str:
-    """Held-out results and the best settings of every search, as Markdown."""
-    heads = ("environment", "agent", "solved, or greedy return: median (all seeds)", "late", "steps, mean", "seconds")
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    order = [*ENVIRONMENTS, *BY_STEPS]
-    for r in sorted((r for r in rows if r["part"] == "held out"), key=lambda r: order.index(r["environment"])):
-        sea = "solved" in r
-        main = r["solved"] if sea else r["greedy"]
-        failures = sum(x == UNSOLVED for x in main)
-        shown = f"{failures} of {len(main)} unsolved" if failures else spread(main, 0 if sea else 1)
-        length = "" if r["environment"] in BY_STEPS else f", {r['episodes']:,} episodes"
-        cells = (
-            r["environment"] + length, r["agent"], shown,
-            f"{np.mean(r['late']):.{2 if sea else 1}f}", f"{np.mean(r['steps']):,.0f}",
-            f"{r['seconds']['running']:.1f}",
-        )  # fmt: skip
-        lines.append(f"| {' | '.join(cells)} |")
-    for agent in AGENTS:
-        ranked = ranking(rows, agent)
-        if ranked:
-            lines += ["", f"{agent}, best of {len(ranked)} settings on tuning seeds:", ""]
-            lines += ["| settings | score | by environment |", "|---|---|---|"]
-        for total, settings, group in ranked[:5]:
-            by_name = "; ".join(f"{r['environment']} {spread(r.get('solved') or r['greedy'])}" for r in group)
-            lines.append(f"| {', '.join(f'{k} {v:g}' for k, v in settings.items())} | {total:.2f} | {by_name} |")
-    return "\n".join(lines)
+def verdict(task: Task, rows: list[Row]) -> str:
+    """The goal of K-learning, and whether it is reached."""
+    if task.goal is None or not rows:
+        return ""
+    if task.sea:
+        reached = max(row["solved"] for row in rows) <= task.goal
+        return f"{'✓' if reached else '✗'} {task.goal:.0f} in every seed"
+    reached = float(np.mean([row["greedy"] for row in rows])) >= task.goal
+    return f"{'✓' if reached else '✗'} {task.goal:.0f}"
 
 
-def speed(rounds: int = 5) -> str:
-    """CPU time of runs that are alike, by turns; the least counts. `bench.deep_speed` has single steps and updates."""
-    env, episodes = DeepSea(20), 20
-    agents = {name: replace(agent, capacity=1000) for name, agent in AGENTS.items()}
-    programs: dict[str, Callable[[], Any]] = {}
-    for name, agent in agents.items():
-        whole = jax.jit(lambda seed, agent=agent: fused.run(agent, env, episodes, seed)[1].returns)
-        programs[name] = partial(whole.lower(0).compile(), 0)
-    times = least(programs, rounds)
-    updates = AGENTS["DQN"].updates * episodes * env.size
-    lines = ["| agent | CPU µs an update, with all else | times DeepKLearning |", "|---|---|---|"]
-    for name, seconds in times.items():
-        lines.append(f"| {name} | {1e6 * seconds / updates:.0f} | {seconds / times['DeepKLearning']:.1f} |")
-    return "\n".join(lines)
+def final_table(rows: list[Row], seeds: range) -> tuple[list[str], list[list[str]]]:
+    """Mean ± interval (least to most), seeds; per task and agent."""
+    rows = [row for row in rows if row["seed"] in seeds and not row["settings"]]
+    agents = [name for name in AGENTS if any(row["agent"] == name for row in rows)]
+    lines = []
+    for name, task in TASKS.items():
+        own = {agent: [r for r in rows if (r["task"], r["agent"]) == (name, agent)] for agent in agents}
+        if any(own.values()):
+            length = f"{task.steps:,} steps" if task.steps else f"{task.episodes:,} episodes"
+            cells = [cell(task, own[agent]) for agent in agents]
+            lines.append([f"{name}, {length}", *cells, verdict(task, own.get("DeepKLearning", []))])
+    return ["task", *agents, "goal of DeepKLearning"], lines
 
 
-def diary(environment: str, seed: int, settings: dict[str, float], every: int = 25) -> str:
+def search_table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
+    """A row per setting, means over tuning seeds."""
+    rows = [row for row in rows if row["seed"] in TUNING and row["settings"]]
+    lines = []
+    for agent, settings in sorted({(r["agent"], json.dumps(r["settings"])) for r in rows}):
+        own = [r for r in rows if (r["agent"], json.dumps(r["settings"])) == (agent, settings)]
+        means = []
+        for task in SEARCHED:
+            values = [r["solved" if "solved" in r else "greedy"] for r in own if r["task"] == task]
+            means.append("" if not values else "unsolved" if max(values) == UNSOLVED else f"{np.mean(values):.0f}")
+        lines.append([agent, ", ".join(f"{k} {v:g}" for k, v in json.loads(settings)), *means])
+    return ["agent", "settings", *SEARCHED], lines
+
+
+def diary(name: str, seed: int, settings: dict[str, Any], every: int = 25) -> str:
     """One run of K-learning as it goes: what acts, what is not known, how well the network fits, what came of it."""
-    env, episodes = ENVIRONMENTS[environment]
-    agent = replace(DeepKLearning(), capacity=min(episodes * env.horizon, 100_000), **settings)  # type: ignore[arg-type]
-    program = jax.jit(lambda seed: learnt(agent, env, episodes, seed))
-    trace, deployed = jax.tree.map(np.asarray, program(seed))
+    env: Any = TASKS[name].env
+    agent = replace(Run(name, "DeepKLearning", seed).made(), **settings)
+    trace = jax.tree.map(np.asarray, jax.jit(lambda seed: fused.run(agent, env, TASKS[name].episodes, seed)[1])(seed))
     lines = ["| episode | τ | entropy H | C | loss | mean return | successes so far |", "|---" * 7 + "|"]
-    for end in range(every, episodes + 1, every):
+    for end in range(every, TASKS[name].episodes + 1, every):
         H, C = trace.numbers[end - every : end].mean(axis=0)
         cells = (
             f"{end:,}", f"{trace.temperature[end - 1]:.2g}", f"{H:.3g}", f"{C:.2g}", f"{trace.loss[end - 1]:.1e}",
             f"{trace.returns[end - every : end].mean():.4g}", f"{trace.good[:end].sum():.0f}",
         )  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, "" if isinstance(env, DeepSea) else f"\ngreedy: {deployed.mean():.1f}"])
+    return "\n".join(lines)
 
 
-def least(programs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """The least CPU time of each, by turns."""
-    times = dict.fromkeys(programs, np.inf)
-    for _ in range(rounds):
-        for name, program in programs.items():
-            begin = time.process_time()
-            jax.block_until_ready(program())
-            times[name] = min(times[name], time.process_time() - begin)
-    return times
+def seeds_of(text: str) -> range:
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parts = studies()
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(parts)} (default: all, in this order)")
-    parser.add_argument("--out", type=Path, default=Path("deep.json"))
-    parser.add_argument("--seconds", type=float, default=np.inf, help="begin no study after so many")
-    parser.add_argument("--processes", type=int, help="share seeds among processes, on the CPU, each on one core")
-    parser.add_argument("--small", action="store_true", help="three episodes of everything, to see that it runs")
-    parser.add_argument("--table", type=Path, metavar="FILE", help="print the tables of a file, measure nothing")
-    parser.add_argument("--speed", action="store_true", help="measure CPU time instead")
-    parser.add_argument("--diary", choices=ENVIRONMENTS, metavar="ENVIRONMENT", help="one run of K-learning as it goes")
-    parser.add_argument("--seed", type=int, default=0, help="of the diary")
+    parser.add_argument("tasks", nargs="*", metavar="TASK", help=f"of {', '.join(TASKS)} (default: those in JAX)")
+    parser.add_argument("--agents", nargs="+", choices=AGENTS, default=list(COMPARED))
+    parser.add_argument("--seeds", type=seeds_of, default=None, metavar="FIRST-LAST", help="default: 400-419")
+    parser.add_argument("--search", action="store_true", help="every setting of the grids, on tuning seeds")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=np.inf, help="begin no run after this many")
+    parser.add_argument("--out", type=Path, default=FILE)
+    parser.add_argument("--table", action="store_true", help="write the tables of the file, run nothing")
+    parser.add_argument("--device", default="", help="what the file was measured on, for the table")
+    parser.add_argument("--diary", choices=TASKS, metavar="TASK", help="one run of K-learning as it goes")
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings of the diary's agent")
     given = parser.parse_args()
+    unknown = [name for name in given.tasks if name not in TASKS]
+    if unknown:
+        parser.error(f"task {unknown[0]!r} is unknown: give some of {', '.join(TASKS)}")
     if given.diary:
         pairs = (text.partition("=") for text in given.set)
-        print(diary(given.diary, given.seed, {name: float(value) for name, _, value in pairs}))
-        return
-    if given.table:
-        print(table(json.loads(given.table.read_text())))
-        return
-    if given.speed:
-        print(speed())
-        return
-    unknown = [part for part in given.parts if part not in parts]
-    if unknown:
-        parser.error(f"there is no part {unknown[0]!r}: give some of {', '.join(parts)}")
-    chosen = [study for part in given.parts or parts for study in parts[part]]
-    begin, rows = time.perf_counter(), []
-    for found in outcomes([small(s) if given.small else s for s in chosen], given.processes,
-                          lambda: time.perf_counter() - begin > given.seconds):  # fmt: skip
-        rows += found
-        given.out.write_text(json.dumps(rows))
-        r = found[0]
-        print(
-            f"{time.perf_counter() - begin:6.1f} s  {r['part']}, {r['agent']}, {r['environment']}: "
-            f"{len(found)} settings, {r['seconds']['compiling']:.1f} s compiling, "
-            f"{r['seconds']['running']:.1f} s running",
-            flush=True,
-        )
-    print(table(rows))
+        print(diary(given.diary, (given.seeds or range(1))[0], {name: float(value) for name, _, value in pairs}))
+    elif given.table:
+        seeds = given.seeds or FINAL
+        which = f"--seeds {seeds[0]}-{seeds[-1]}"
+        for name, (headings, lines), command in (
+            ("deep.seeds", final_table(read(given.out), seeds), f"python -m bench.deep {which}"),
+            ("deep.search", search_table(read(given.out)), "python -m bench.deep --search"),
+        ):
+            if lines:
+                record(name, command, headings, lines, device=given.device)
+    else:
+        tasks = given.tasks or list(SEARCHED if given.search else SMALL)
+        seeds = given.seeds or (TUNING if given.search else FINAL)
+        runs = list(planned(tasks, given.agents, seeds, given.search))
+        execute_all(runs, given.out, given.processes, given.seconds)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""What is deployed after equally many steps in the warehouse and the workshop of examples/.
+"""Policies deployed after equally many steps in the warehouse and the workshop of examples/.
 
     python -m bench.deployed warehouse --processes 16    the tables of docs/evidence/simulators.md, ten seeds each
     python -m bench.deployed workshop --only PSRL        rows whose names have this word
     python -m bench.deployed workshop --steps 1500 --episodes 4 --seeds 2 --out out/small.json     a look, in a minute
 
 Every method learns 28,000 days (1,000 months of the warehouse, 560 runs of the workshop), once per seed. What it would
-deploy then works 200 episodes that nobody has learnt from, the same for all: the same customers, the same luck.
+deploy then works 200 episodes that nobody has learned from, the same for all: the same customers, the same luck.
 Settings of baselines are the best of four, by one other seed over 200 other episodes; rules of thumb have the best of
 all their settings, by their exact values. Stable-Baselines3's agents take part where it is installed.
 
@@ -86,7 +86,7 @@ def warehouse_model() -> Model:
 
 
 def workshop_model() -> Model:
-    """What is not allowed is as doing nothing."""
+    """Forbidden actions do nothing."""
     w = workshop
     mornings = [w.Morning(*x) for x in product(range(w.BROKEN + 1), range(w.BROKEN + 1), range(w.STORE + 1), range(3))]
     number = {morning: s for s, morning in enumerate(mornings)}
@@ -106,7 +106,7 @@ def workshop_model() -> Model:
 
 
 def _evenings(wear: int, runs: bool) -> list[tuple[float, int, float]]:
-    """What a press may be in the evening: chance, wear, what it costs."""
+    """Possible states of a press in the evening: chance, wear, cost."""
     if not runs:
         return [(1.0, wear, 0.0)]
     breaks, wears = workshop.BREAKS[wear], workshop.WEARS[wear]
@@ -153,7 +153,7 @@ SIMULATORS = {
 
 
 def returns(simulator: Simulator, policy: Policy, first: int, episodes: int = EPISODES) -> Floats:
-    """What a policy earns in each of the episodes that nobody has learnt from."""
+    """The return of a policy in each held-out episode."""
     env, earned = simulator.make(), np.zeros(episodes)
     for i in range(episodes):
         observation, info = env.reset(seed=first + i)
@@ -176,7 +176,7 @@ def by_rule(simulator: Simulator, setting: Setting, seed: int, steps: int) -> Po
 
 
 def by_agent(simulator: Simulator, setting: Setting, seed: int, steps: int) -> Policy:
-    """Ours: what `predict` does after learning, which looks at masks where there are some."""
+    """Ours: what `predict` does after learning, which looks at masks if there are some."""
     env = gymnasium.wrappers.TimeLimit(simulator.make(), simulator.days)
     episodes, prior = steps // simulator.days, setting.get("prior", simulator.prior)
     if setting.get("suggested"):  # what random play takes is taken off
@@ -247,7 +247,7 @@ def by_network(simulator: Simulator, setting: Setting, seed: int, steps: int) ->
 
 @dataclass(frozen=True)
 class Method:
-    learn: Callable[[Simulator, Setting, int, int], Policy]  # from a seed and so many steps
+    learn: Callable[[Simulator, Setting, int, int], Policy]  # from a seed and a number of steps
     settings: dict[str, Setting]  # by what the table says of them
     seconds: float  # for one seed, roughly: what is long begins first
     seeds: int = SEEDS
@@ -391,7 +391,7 @@ class Study:
 
 
 class Results:
-    """What was done, in a file that is whole at any time."""
+    """Finished tasks, in a file that is whole at any time."""
 
     def __init__(self, path: Path, study: Study) -> None:
         self.path, self.outcomes = path, dict[Task, Outcome]()
@@ -426,7 +426,7 @@ class Results:
         return max(searches, key=lambda task: self.outcomes[task].mean).setting
 
     def pending(self, study: Study, names: list[str]) -> list[Task]:
-        """What can be begun now: of a row whose setting is not yet chosen, its search."""
+        """Tasks that can begin now: of a row whose setting is not yet chosen, its search."""
         tasks = []
         for name in names:
             search = [task for task in study.searches(name) if task not in self.outcomes]
@@ -447,7 +447,7 @@ def versions() -> dict[str, str]:
 
 @contextmanager
 def workers(study: Study, names: list[str], processes: int) -> Iterator[Any]:
-    """A `map` over so many processes, which yields what is done as it ends."""
+    """A `map` over N processes, which yields results as they come."""
     study.warm_up(names)  # in one process before there are many: what is compiled here is loaded there
     if processes == 1:
         yield map
@@ -457,7 +457,7 @@ def workers(study: Study, names: list[str], processes: int) -> Iterator[Any]:
 
 
 def do_all(study: Study, names: list[str], results: Results, processes: int) -> None:
-    """Searches and rows that need none; then the rows of the best settings. What takes long begins first."""
+    """Searches and rows that need none; then the rows of the best settings. Long tasks begin first."""
     rows = study.rows
     if not results.pending(study, names):
         return
@@ -518,7 +518,7 @@ def table(study: Study, names: list[str], results: Results) -> list[str]:
             f"{seconds:.1f}" if name not in ("rule of thumb", "random") else "–",
         ]
         lines.append((mean, f"| {' | '.join(cells)} |"))
-    head = ["| | seeds | mean | 95% interval | least to most | place | of the way | CPU, s |", "|---" * 8 + "|"]
+    head = ["| method | seeds | mean | 95% interval | least to most | rank | progress | CPU s |", "|---" * 8 + "|"]
     return head + [line for _, line in sorted(lines, reverse=True)]
 
 
@@ -528,7 +528,7 @@ def settings_tried(study: Study, names: list[str], results: Results) -> list[str
         for name in names
         for task in study.searches(name)
     ]
-    return ["| | setting | mean |", "|---" * 3 + "|", *lines] if lines else []
+    return ["| method | setting | mean |", "|---" * 3 + "|", *lines] if lines else []
 
 
 def tables(study: Study, names: list[str], results: Results) -> str:
@@ -580,9 +580,7 @@ def main() -> None:
     try:
         do_all(study, names, results, given.processes)
     except KeyboardInterrupt:
-        sys.exit(
-            f"stopped: {len(results.outcomes)} tasks are in {results.path}, and the same command goes on from there"
-        )
+        sys.exit(f"stopped: {len(results.outcomes)} tasks are in {results.path}, and the same command continues")
     text = tables(study, names, results)
     results.path.with_suffix(".md").write_text(text)
     print(text, end="")

@@ -1,9 +1,10 @@
 """How long the first call on a machine takes: python -m bench.first_calls [FOLDER [TIMES]]
 
 Each call is made in a process of its own with an empty cache of kernels, and again in another one with the cache that
-the first filled. FOLDER holds another version's checkout with its .venv, which is measured beside this one. Times are
-of the call alone, in CPU seconds, the least of TIMES processes, one by default; the import is a row of its
-own. The table goes into docs/evidence/performance.md.
+the first filled. FOLDER holds another version's checkout with its .venv, which is measured, too. Times are of the call
+alone, in CPU seconds, the least of TIMES processes, one by default; the import is a row of its own.
+
+Writes docs/evidence/data/performance.first_calls.json.
 """
 
 import os
@@ -22,7 +23,7 @@ CALLS = {
     "`kl.run`, VAPOR": "kl.run(kl.VAPOR(), world, episodes=20, seeds=1)",
     "`kl.run`, calibrated K-learning": "kl.run(kl.KLearning(optimism='calibrated'), world, episodes=20, seeds=1)",
     "`kl.learn`, K-learning": "kl.learn(kl.KLearning(), gymnasium.make('FrozenLake-v1'), episodes=5, horizon=20)",
-    "`games.play`, K-learning": "kl.games.play(kl.games.KLearning(), game, rounds=10, seeds=1)",
+    "`games.play`, K-learning": "g = kl.games; g.play(g.KLearning(), g.rock_paper_scissors(), rounds=10, seeds=1)",
     "`kl.solve`": "kl.solve(kl.Belief.before(kl.Prior(), world))",
 }
 CODE = """
@@ -31,7 +32,7 @@ began = time.process_time()
 import klearning as kl
 imported = time.process_time()
 import gymnasium
-world, game = kl.deep_sea(10), kl.games.rock_paper_scissors()
+world = kl.deep_sea(10)
 ready = time.process_time()
 {call}
 print(imported - began if {call!r} == "pass" else time.process_time() - ready)
@@ -39,15 +40,14 @@ print(imported - began if {call!r} == "pass" else time.process_time() - ready)
 
 
 def main(other: str | None = None, times: str = "1") -> None:
-    versions = {"this version": HERE, **({"the other": Path(other)} if other else {})}
-    headings = [
-        "first call on deep_sea(10)",
-        *(f"{name}, {cache}" for name in versions for cache in ("empty", "filled")),
-    ]
+    versions = {"": HERE, **({"earlier version, ": Path(other)} if other else {})}
+    caches = [f"{name}{cache} cache" for name in versions for cache in ("empty", "filled")]
+    headings, rows = ["first call on `deep_sea(10)`, CPU s", *caches], []
     for label, call in CALLS.items():
         row = [f"{seconds:.1f}" for folder in versions.values() for seconds in measured(folder, call, int(times))]
-        record("performance", "first calls", headings, {label: row})
+        rows.append([label, *row])
         print(label, *row, flush=True)
+    record("performance.first_calls", "python -m bench.first_calls" + (" FOLDER" if other else ""), headings, rows)
 
 
 def measured(folder: Path, call: str, times: int) -> tuple[float, float]:

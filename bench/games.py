@@ -1,7 +1,7 @@
 """Matrix games, how long a solve takes and how regret grows: python -m bench.games [solve] [regret] [prior]
 
-Times are of the processor, the least of some rounds, for the compiled call alone; regret is against the best response
-unless it says otherwise. Markdown comes out.
+Times are processor times, the least of several calls, for the compiled call alone; regret is against the best response
+unless the table says otherwise. The tables go into docs/evidence/data.
 """
 
 import argparse
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.record import recorded
 from klearning import games
 from klearning.games.newton import new_workspace
 from klearning.games.program import solve_program
@@ -57,8 +58,12 @@ def by_cone(means: Floats, sds: Floats) -> float:
 
 
 def solve_table() -> None:
-    heads = ("game", "sds", "cold", "warm", "largest gap", "equilibrium of the means", "Clarabel")
-    print(f"| {' | '.join(heads)} |\n" + "|---" * len(heads) + "|")
+    headings = ("game", "sds", "cold", "warm", "largest gap", "equilibrium of the means", "Clarabel")
+    with recorded("games.solve", headings, "python -m bench.games solve") as row:
+        solve_rows(row)
+
+
+def solve_rows(row: Callable[..., None]) -> None:
     rng = np.random.default_rng(0)
     for m, n in SIZES:
         work, x, y, tableau = new_workspace(m, n), np.zeros(n), np.zeros(m), new_tableau(m, n)
@@ -73,48 +78,59 @@ def solve_table() -> None:
                 warm.append(best(solve_program, ((means, sds, 1e-9, w, x, work) for w in solutions)))
                 saddle.append(best(find_saddle, [(means, x, y, tableau)] * REPEATS))
             cone = np.median([by_cone(*case) for case in cases[:3]])
-            numbers = " | ".join(f"{np.median(times) * 1e6:.0f} µs" for times in (cold, warm))
-            others = f"{gap:.0e} | {np.median(saddle) * 1e6:.0f} µs | {cone * 1e3:.1f} ms"
-            print(f"| {m} × {n} | {sd:g} | {numbers} | {others} |")
+            numbers = (f"{np.median(times) * 1e6:.0f} µs" for times in (cold, warm))
+            others = f"{gap:.0e}", f"{np.median(saddle) * 1e6:.0f} µs", f"{cone * 1e3:.1f} ms"
+            row(f"{m} × {n}", f"{sd:g}", *numbers, *others)
 
 
 def regret_table(seeds: int) -> None:
-    heads = " | ".join(f"{t:,}" for t in ROUNDS)
-    print(f"| game | opponent | agent | {heads} | power [95%] |\n|---|---|---|" + "---|" * (len(ROUNDS) + 1))
+    headings = ("game", "opponent", "agent", *(f"{t:,}" for t in ROUNDS), "power [95%]")
+    with recorded("games.regret", headings, "python -m bench.games regret") as row:
+        regret_rows(row, seeds)
+
+
+def regret_rows(row: Callable[..., None], seeds: int) -> None:
     boards = (games.rock_paper_scissors(), games.idle_threat(), games.random_game(5, 5), games.inspection_game())
     for game in boards:
         for agent in AGENTS:
             matches = games.play(agent, game, rounds=max(ROUNDS), seeds=seeds)
-            means = " | ".join(f"{matches.regret[:, t - 1].mean():.0f}" for t in ROUNDS)
             power = mean_interval(matches.powers())
             told = f"{power.estimate:.2f} [{power.low:.2f}, {power.high:.2f}]"
-            print(f"| {game.name} | best response | {type(agent).__name__} | {means} | {told} |")
+            row(game.name, "best response", agent.name, *means(matches.regret), told)
     for opponent in ("equilibrium", "exp3", "self_play"):
         for agent in AGENTS:
             matches = games.play(agent, boards[2], opponent, rounds=max(ROUNDS), seeds=seeds)
-            means = " | ".join(f"{matches.regret[:, t - 1].mean():.0f}" for t in ROUNDS)
-            print(f"| {boards[2].name} | {opponent} | {type(agent).__name__} | {means} | |")
+            row(boards[2].name, opponent, agent.name, *means(matches.regret), "–")
+
+
+def means(regret: Floats) -> list[str]:
+    """Over the seeds, after each of `ROUNDS`."""
+    return [f"{regret[:, t - 1].mean():.0f}" for t in ROUNDS]
 
 
 def prior_table(count: int) -> None:
     """Games drawn from the prior, the same for all agents, one match in each: Bayes regret."""
-    heads = " | ".join(f"{t:,}" for t in ROUNDS)
-    print(f"| size | agent | {heads} | after {max(ROUNDS):,} [95%] | power of the mean |\n|---|---|" + "---|" * 5)
+    last_heading = f"after {max(ROUNDS):,} [95%]"
+    headings = ("size", "agent", *(f"{t:,}" for t in ROUNDS), last_heading, "power of the mean")
+    with recorded("games.prior", headings, "python -m bench.games prior") as row:
+        prior_rows(row, count)
+
+
+def prior_rows(row: Callable[..., None], count: int) -> None:
     for size in (2, 3, 5, 10):
         boards = [games.random_game(size, size, seed=k) for k in range(count)]
         for agent in AGENTS:
             regret = np.concatenate([games.play(agent, g, rounds=max(ROUNDS), seeds=1).regret for g in boards])
             curve = regret.mean(axis=0)
-            means = " | ".join(f"{curve[t - 1]:.0f}" for t in ROUNDS)
             last = mean_interval(regret[:, -1])
             power = np.log(curve[-1] / curve[max(ROUNDS) // 10 - 1]) / np.log(10.0)
-            told = f"{last.estimate:.0f} [{last.low:.0f}, {last.high:.0f}]"
-            print(f"| {size} × {size} | {type(agent).__name__} | {means} | {told} | {power:.2f} |")
+            interval = f"{last.estimate:.0f} [{last.low:.0f}, {last.high:.0f}]"
+            row(f"{size} × {size}", agent.name, *means(regret), interval, f"{power:.2f}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tables", nargs="*", help="solve, regret, prior; all where none is named")
+    parser.add_argument("tables", nargs="*", help="solve, regret, prior; by default all")
     parser.add_argument("--seeds", type=int, default=30)
     parser.add_argument("--games", type=int, default=100, help="drawn from the prior")
     arguments = parser.parse_args()

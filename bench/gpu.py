@@ -21,9 +21,11 @@ import numpy as np
 from numba import cuda
 
 import klearning as kl
+from bench.record import machine, record
 from klearning.gpu.batch import Batch, beliefs, new_batch, on_host, play
-from klearning.gpu.k_learning import KLearningForm, Search, plans_for
-from klearning.gpu.layout import F, new_log, zeros
+from klearning.gpu.k_learning import KLearningProgram, Search, plans_for
+from klearning.gpu.layout import new_log, zeros
+from klearning.gpu.random import F
 from klearning.numerics.statistics import mean_interval
 from klearning.tabular.optimism.program import k_values, program, solve_at
 from klearning.tabular.trials import regret
@@ -37,7 +39,7 @@ ANY_GAP = F(1e30)
 def speed(world: kl.MDP, seeds: int, episodes: int, launch: int = 50, **variant: Any) -> dict[str, Any]:
     """Episodes a second over the first ``episodes`` of every seed; a variant is of fields of the batch."""
     agent, numbers = kl.KLearning(tolerance=TOLERANCE), np.arange(seeds, dtype=np.uint32)
-    form, log = KLearningForm(agent, kl.Prior(), world), new_log(4, launch, seeds)
+    form, log = KLearningProgram(agent, kl.Prior(), world), new_log(4, launch, seeds)
 
     def fresh() -> Batch:
         return replace(new_batch(world, "KLearning", numbers), **variant)
@@ -83,7 +85,7 @@ def speed(world: kl.MDP, seeds: int, episodes: int, launch: int = 50, **variant:
 
 
 def speeds(small: bool) -> Iterator[Any]:
-    """The two sizes of docs/evidence/performance.md, and a plain copy, the ceiling."""
+    """The two sizes of docs/evidence/gpu.md, and a plain copy, the ceiling."""
     if not small:
         yield {"copy_gigabytes_per_second": copy_rate()}
     for depth, seeds, episodes in ((3, 32, 6),) if small else ((20, 524_288, 300), (50, 65_536, 1000)):
@@ -136,7 +138,7 @@ def copy_rate(size: int = 2**28) -> float:
     return best
 
 
-def planned(batch: Batch, form: KLearningForm, tau: Any, tolerance: Any) -> tuple[Any, Any]:
+def planned(batch: Batch, form: KLearningProgram, tau: Any, tolerance: Any) -> tuple[Any, Any]:
     """One plan of every seed from its τ on: K, and (τ, f, gap, sweeps)."""
     seeds = len(batch.seeds)
     K, out = zeros((batch.shape.states * batch.shape.actions, seeds)), zeros((4, seeds))
@@ -149,7 +151,7 @@ def planned(batch: Batch, form: KLearningForm, tau: Any, tolerance: Any) -> tupl
 def accuracy(depth: int = 20, count: int = 1000, ages: tuple[int, ...] = (1, 3, 10, 30, 100, 300)) -> dict[str, Any]:
     """K-values, f and gap of many beliefs against float64 on the CPU: at the same τ, and at the τ each finds."""
     world, prior, agent = kl.deep_sea(depth), kl.Prior(), kl.KLearning(tolerance=TOLERANCE)
-    form = KLearningForm(agent, prior, world)
+    form = KLearningProgram(agent, prior, world)
     each = -(-count // len(ages))
     worst = dict.fromkeys(("K", "f", "gap", "optimum"), 0.0)
     compared = 0
@@ -180,7 +182,7 @@ def accuracy(depth: int = 20, count: int = 1000, ages: tuple[int, ...] = (1, 3, 
 def learning(depth: int, episodes: int, seeds: int, cpu_seeds: int) -> dict[str, Any]:
     """First hits and solved times on both, with 95% intervals of their means over the seeds that solved it."""
     world, agent, result = kl.deep_sea(depth), kl.KLearning(tolerance=TOLERANCE), {}
-    form = KLearningForm(agent, kl.Prior(), world)
+    form = KLearningProgram(agent, kl.Prior(), world)
     batch = new_batch(world, "KLearning", np.arange(seeds, dtype=np.uint32))
     chunks = [on_host(log, 4, count) for log, count in play(form, batch, episodes)]
     hits = np.concatenate([chunk.hits for chunk in chunks], axis=1)
@@ -214,7 +216,7 @@ def bayes_regret(small: bool) -> Iterator[Any]:
     began = time.perf_counter()
     worlds = kl.gpu.random_worlds(count, 5, 2, 5)
     drawn = time.perf_counter() - began
-    digest = kl.run(agent, worlds, seeds=count, episodes=episodes, device="gpu")
+    runs = kl.run(agent, worlds, seeds=count, episodes=episodes, device="gpu", keep="points")
     totals = [
         float(kl.run(agent, kl.random_mdp(5, 2, 5, seed=i), seeds=[i], episodes=episodes).regret[0, -1])
         for i in range(few)
@@ -223,8 +225,8 @@ def bayes_regret(small: bool) -> Iterator[Any]:
         "worlds": count,
         "episodes": episodes,
         "seconds_to_draw": drawn,
-        "seconds": digest.seconds,
-        "gpu": list(mean_interval(digest.total_regret)),
+        "seconds": runs.seconds,
+        "gpu": list(mean_interval(runs.regret[:, -1])),
         "cpu_worlds": few,
         "cpu": list(mean_interval(np.array(totals))),
     }
@@ -240,6 +242,26 @@ PARTS = {
 }
 
 
+SPEED_HEADINGS = (
+    "world", "seeds × episodes", "seconds", "episodes per second", "sweeps per plan", "bytes per episode", "GB/s",
+    "share of a copy",
+)  # fmt: skip
+
+
+def speed_row(numbers: dict[str, Any], copy: float) -> list[str]:
+    moved = numbers["gigabytes_per_second"]
+    return [
+        numbers["world"], f"{numbers['seeds']:,} × {numbers['episodes']:,}", f"{numbers['seconds']:.2f}",
+        f"{numbers['episodes_per_second']:.2e}", f"{numbers['sweeps']:.2f}", f"{numbers['bytes_per_episode']:,.0f}",
+        f"{moved:,.0f}", f"{moved / copy:.0%}",
+    ]  # fmt: skip
+
+
+def gpu_machine() -> str:
+    """The GPU, and versions."""
+    return f"One {cuda.get_current_device().name.decode()}; {machine()}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", default=list(PARTS), metavar="PART", help=", ".join(PARTS))
@@ -253,6 +275,10 @@ def main() -> None:
             print(part, json.dumps(numbers), flush=True)
             if options.json:
                 options.json.write_text(json.dumps(found, indent=1) + "\n")
+    if "speed" in found and not options.small:
+        copy, *speeds = found["speed"]
+        rows = [speed_row(numbers, copy["copy_gigabytes_per_second"]) for numbers in speeds]
+        record("gpu.speed", "python -m bench.gpu", SPEED_HEADINGS, rows, device=gpu_machine())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Ctrl-C at random instants, counted: `python -m bench.interrupts [N]`. Writes tables of docs/evidence/reliability.md.
+"""Ctrl-C at random instants, counted: `python -m bench.interrupts [N]`. Writes docs/evidence/data/reliability.*.json.
 
 N interrupts of every public function that computes for long, in a process of its own each, so that a crash is seen and
 counted; then N commands `klearning learn --save`, stopped while they import and while they learn.
@@ -32,7 +32,7 @@ HORIZON = 20
 SECONDS = 2.0  # in which a command is interrupted: after its start, or after its first episode
 
 
-HEADINGS = ("interrupted", "times", "crashes", "other errors", "episodes lost", "like the undisturbed one")
+HEADINGS = ("interrupted", "times", "crashes", "other errors", "episodes lost", "same as undisturbed")
 
 
 def main(count: int = 60) -> None:
@@ -46,8 +46,8 @@ def main(count: int = 60) -> None:
 
 
 def keep(row: str) -> None:
-    name, *cells = row.strip("| ").split(" | ")
-    record("reliability", "interrupts", HEADINGS, {name: cells})
+    cells = row.strip("| ").split(" | ")
+    record("reliability.interrupts", "python -m bench.interrupts", HEADINGS, [cells], keep=True)
     print(row, flush=True)
 
 
@@ -57,7 +57,7 @@ def stopped_commands(count: int) -> None:
 
 
 def inside(name: str, count: int) -> str:
-    """So many interrupts of one function; a crash ends this process."""
+    """N interrupts of one function; a crash ends this process."""
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     if name in COMPUTATIONS:
         errors = interrupted_computations(COMPUTATIONS[name](), count)
@@ -97,9 +97,9 @@ def interrupted_learning(loop: Callable[..., Any], agent: Any, count: int) -> tu
             learner = getattr(stop, "learner", learner)
         except Exception:
             errors += 1
-        lost += max(seen[-1] - learner.episode, 0) + learner.under_way
+        lost += max(seen[-1] - learner.episodes_done, 0) + learner.under_way
     kl.learn(learner, env, episodes=1)  # what was planned for an episode that was given up is planned again
-    calm = kl.learn(agent, env, episodes=learner.episode, horizon=HORIZON)
+    calm = kl.learn(agent, env, episodes=learner.episodes_done, horizon=HORIZON)
     return errors, lost, "yes" if content(calm) == content(learner) else "no"
 
 
@@ -116,7 +116,7 @@ def _own_episodes(learner: Any, env: Any, episodes: int) -> None:
     from klearning.tabular.trials.streams import whole_number
 
     for _ in range(episodes):
-        observation, _ = env.reset(seed=whole_number(learner.seed, "environment", number=learner.episode))
+        observation, _ = env.reset(seed=whole_number(learner.seed, "environment", number=learner.episodes_done))
         while not learner.over:
             observation, reward, terminated, truncated, _ = env.step(learner.act(observation))
             learner.observe(reward, observation, terminated, truncated)
@@ -178,17 +178,17 @@ def commands(command: list[str], count: int) -> str:
                 tracebacks += "Traceback" in errors
             else:  # Python itself was starting
                 early += 1
-            episodes = kl.load(path).episode if path.exists() else 0
+            episodes = kl.load(path).episodes_done if path.exists() else 0
             rows = max(log.read_text().count("\n") - 1, 0) if log.exists() else 0
             lost += max(rows - episodes, 0)
-            learners += [kl.load(path)] if path.exists() else []
+            learners += [kl.load(path, kl.Learner)] if path.exists() else []
     env = gymnasium.make("FrozenLake-v1")
-    end = max((learner.episode for learner in learners), default=0) + 1
+    end = max((learner.episodes_done for learner in learners), default=0) + 1
     prior = learners[0].prior if learners else None  # that random play suggested
     calm = content(kl.learn(kl.KLearning(), env, episodes=end, horizon=HORIZON, prior=prior)) if learners else b""
-    same = sum(content(kl.learn(learner, env, episodes=end - learner.episode)) == calm for learner in learners)
+    same = sum(content(kl.learn(learner, env, episodes=end - learner.episodes_done)) == calm for learner in learners)
     name = "python -m klearning learn" if "-m" in command else "klearning learn"
-    end_like = f"{same} of {len(learners)} that had learnt"
+    end_like = f"{same} of {len(learners)} that had learned"
     end_like += f"; {early} were stopped before Python read any of it" if early else ""
     return f"| {name} | {count} | {crashes} | {tracebacks} | {lost} | {end_like} |"
 
@@ -229,7 +229,7 @@ OFTEN = {"learn, DeepKLearning": 70}
 TIMES = 24
 LONGEST = 8.0  # seconds over which interrupts are spread, if a command takes longer
 EVERY_HEADINGS = (
-    "klearning", "tried", "over before", "Python was starting", "interrupted", "crashes", "other exit codes",
+    "klearning", "tried", "finished before", "Python was starting", "interrupted", "crashes", "other exit codes",
     "tracebacks", "processes left",
 )  # fmt: skip
 
@@ -246,7 +246,9 @@ def every(cases: list[str]) -> None:
         for case in cases or EVERY:
             words = [run if word == "RUN" else word for word in EVERY[case]]
             row = interrupted_command(words, folder, OFTEN.get(case, TIMES))
-            record("reliability", "commands", EVERY_HEADINGS, {case: row})
+            record(
+                "reliability.commands", "python -m bench.interrupts every", EVERY_HEADINGS, [[case, *row]], keep=True
+            )
             print(case, row, flush=True)
 
 
@@ -291,7 +293,7 @@ def _start(words: list[str], folder: Path) -> subprocess.Popen[str]:
 
 
 def _seconds(words: list[str], folder: Path) -> float:
-    """What it takes undisturbed, up to the longest."""
+    """Its time without interrupts, up to the longest."""
     began, process = time.monotonic(), _start(words, folder)
     try:
         process.communicate(timeout=LONGEST)

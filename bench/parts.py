@@ -1,7 +1,7 @@
-"""Where the time of one episode of K-learning goes at depth 50: python -m bench.parts
+"""Where the time of one episode of K-learning goes at depth 50: a part of `make bench`, or python -m bench.parts
 
 After 300 episodes of protocol `text`; least CPU time of many rounds, inside a compiled loop, and as multiples of the
-bare polynomial loop in the same rounds. With PYTHONPATH at another checkout's src it measures that one.
+bare polynomial loop in the same rounds. Writes docs/evidence/data/performance.parts.json.
 """
 
 import time
@@ -11,8 +11,9 @@ import numpy as np
 
 import klearning as kl
 from bench.bare import polynomial_loop
+from bench.record import recorded
 from klearning.lab.papers.odonoghue2021.protocols import TEXT
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.types import Floats
 from klearning.tabular.agents.fixed_optimism import Memory, update
 from klearning.tabular.beliefs.belief import Belief
@@ -24,7 +25,7 @@ from klearning.tabular.optimism.split.priced_sweep import Priced, priced_sweep
 from klearning.tabular.trials.task import Task, play
 from klearning.tabular.trials.trial import new_task
 
-DEPTH, TIMES, ROUNDS, TAU = 50, 400, 12, 0.1  # so many times that a call from Python, some 100 µs, does not count
+DEPTH, TIMES, ROUNDS, TAU = 50, 400, 12, 0.1  # often enough that a call from Python, some 100 µs, does not count
 
 
 @kernel
@@ -70,7 +71,7 @@ def priced_sweeps(times: int, m: Memory, room: Priced) -> float:
     return f
 
 
-def main() -> None:
+def part_table() -> None:
     agent, world = kl.KLearning().algorithm, TEXT.world(DEPTH)
     belief = Belief.before(TEXT.prior, world)
     m: Memory = agent.advance(agent.begin(belief), new_task(agent, world, 300, 0), 0, 300)
@@ -94,10 +95,10 @@ def main() -> None:
             start = time.process_time()
             part()
             least[name] = min(least[name], (time.process_time() - start) / TIMES)
-    print("| part | µs | bare loops |\n| --- | --- | --- |")
-    for name, seconds in least.items():
-        print(f"| {name} | {1e6 * seconds:.1f} | {seconds / least['bare polynomial loop']:.2f} |")
+    with recorded("performance.parts", ("part of an episode at depth 50", "µs", "bare loops"), "make bench") as row:
+        for name, seconds in least.items():
+            row(name, f"{1e6 * seconds:.1f}", f"{seconds / least['bare polynomial loop']:.1f}")
 
 
 if __name__ == "__main__":
-    main()
+    part_table()

@@ -3,7 +3,7 @@
     python -m bench.ray_sweep --runs 1000 --long 8
     python -m bench.ray_sweep --speed-up               # what two workers give, and what a run costs beside itself
 
-Needs `pip install 'klearning[ray]'`. Prints JSON.
+Needs `pip install ray`. Prints JSON.
 
 The speed-up is that of two free cores, on a machine that others use too: Linux says of a thread how long it had work
 and no core, which is taken off the clock of each job. The time between two jobs of a worker is counted as it is. It is
@@ -27,10 +27,10 @@ import klearning as kl
 from klearning.lab.experiments.executors import Executor
 from klearning.lab.experiments.executors import ray as executor_file
 from klearning.lab.experiments.executors.ray import Answer, RayExecutor, Worker
-from klearning.lab.experiments.parcels import Parcel
 from klearning.lab.experiments.spec import Spec, make_spec
 from klearning.lab.experiments.store import Store
 from klearning.lab.experiments.sweep import LocalExecutor, sweep
+from klearning.lab.experiments.transfer import JobFiles
 
 TIMES = "ray-sweep-times"  # a folder of workers' own clocks
 
@@ -48,7 +48,7 @@ def seconds(specs: list[Spec], store: Store, executor: Executor, **rest: Any) ->
 
 
 def costs(store: Store, specs: list[Spec]) -> dict[str, float]:
-    """What a store of so many runs takes: bytes, and processor seconds to list it and to see what is missing."""
+    """The cost of a store of N runs: bytes, and processor seconds to list it and to see what is missing."""
     told = {"bytes per run": sum(map(len, files(store).values())) / len(specs)}
     looks = {"first list": store.rows, "second list": store.rows, "missing": lambda: store.missing(specs)}
     for name, look in looks.items():
@@ -61,9 +61,9 @@ def costs(store: Store, specs: list[Spec]) -> dict[str, float]:
 class TimedWorker(Worker):
     """Writes down when a job began and ended, how long its thread waited for a core meanwhile, and had one."""
 
-    def do(self, fields: dict[str, Any], name: str, parcel: Parcel | None) -> Answer:
+    def do(self, fields: dict[str, Any], name: str, files: JobFiles | None) -> Answer:
         began, before = time.time(), _thread_clocks()
-        answer = super().do(fields, name, parcel)
+        answer = super().do(fields, name, files)
         spent = [b - a for a, b in zip(before, _thread_clocks(), strict=True)]
         with (Path(tempfile.gettempdir()) / TIMES / str(os.getpid())).open("a") as file:
             file.write(json.dumps([began, time.time(), *spent]) + "\n")
@@ -135,7 +135,7 @@ def _ray_seconds(cluster: Any) -> float:
 
 
 def sea(seed: int, depth: int, episodes: int) -> Spec:
-    return make_spec({"name": "deep_sea", "depth": depth}, kl.KLearning(), episodes=episodes, seed=seed)
+    return make_spec({"name": "deep_sea", "depth": depth}, kl.KLearning(), episodes=episodes, seeds=[seed])
 
 
 def main() -> None:

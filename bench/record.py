@@ -1,42 +1,107 @@
-"""Numbers of a page of docs/evidence: a measurement writes them into a JSON file beside the page, and into its table.
-
-The page has a line `<!-- table: NAME -->`, and the table below it. A row that is measured again
-is replaced; others stay.
-"""
+"""Write the table of a measurement, and where it comes from, into docs/evidence/data. `make pages` shows it."""
 
 import json
+import os
+import platform
 import re
-from collections.abc import Mapping, Sequence
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-EVIDENCE = Path(__file__).parents[1] / "docs" / "evidence"
+import numba
+import numpy as np
+
+from tools.pages import DATA, ROOT, line, text_of
+
+TABLE = re.compile(r"(?:^\|.*(?:\n|$))+", re.M)
 
 
-def record(page: str, name: str, headings: Sequence[str], rows: Mapping[str, Sequence[Any]]) -> None:
-    """Keep these rows of a table. A row is found by its first cell, its key here."""
-    path, text = EVIDENCE / f"{page}.json", EVIDENCE / f"{page}.md"
-    tables = json.loads(path.read_text()) if path.exists() else {}
-    before = tables.get(name, {})
-    kept = before.get("rows", {}) if before.get("headings") == list(headings) else {}
-    tables[name] = {"headings": list(headings), "rows": kept | {key: list(row) for key, row in rows.items()}}
-    path.write_text(json.dumps(tables, indent=1, ensure_ascii=False) + "\n")
-    text.write_text(with_table(text.read_text(), name, tables[name]))
+@contextmanager
+def recorded(name: str, headings: Sequence[str], command: str) -> Iterator[Callable[..., None]]:
+    """Print rows as they come, and write the table when all are there."""
+    rows: list[list[Any]] = []
+
+    def row(*cells: Any) -> None:
+        rows.append(list(cells))
+        print(line(cells), flush=True)
+
+    print(f"\n{line(headings)}\n{line(['---'] * len(headings))}", flush=True)
+    yield row
+    record(name, command, headings, rows)
 
 
-def with_table(text: str, name: str, table: Mapping[str, Any]) -> str:
-    """A page with this table in its place."""
-    place = re.compile(rf"(?<=<!-- table: {re.escape(name)} -->\n)(\|.*\n)*")
-    if not place.search(text):
-        raise ValueError(f"the page has no line <!-- table: {name} -->")
-    return place.sub(lambda _: markdown(table), text, count=1)
+def record(
+    name: str,
+    command: str,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    keep: bool = False,
+    device: str = "",
+) -> None:
+    """Write a table. With `keep`, rows that were measured earlier stay, and so do the commits they came from."""
+    path = DATA / f"{name}.json"
+    table: dict[str, Any] = {"command": command, "machine": device or machine(), "commit": commit(), "date": today()}
+    before = json.loads(path.read_text()) if keep and path.exists() else None
+    if before and before["headings"] == list(headings):
+        rows = updated(before["rows"], rows)
+        table |= {key: joined(before[key], table[key]) for key in ("machine", "commit")}
+    table |= {"headings": list(headings), "rows": [list(row) for row in rows]}
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text_of(table))
 
 
-def markdown(table: Mapping[str, Any]) -> str:
-    headings = table["headings"]
-    lines = [headings, ["---"] * len(headings), *([key, *row] for key, row in table["rows"].items())]
+def record_markdown(name: str, command: str, text: str) -> None:
+    """Write the first Markdown table of a text."""
+    found = TABLE.search(text)
+    if found is None:
+        raise ValueError(f"{name}: the text has no table")
+    headings, _, *rows = (cells_of(line) for line in found[0].splitlines())
+    record(name, command, headings, rows)
+
+
+def cells_of(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def updated(before: Sequence[Sequence[Any]], rows: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
+    """Earlier rows in their order, each replaced by a new one with the same first cell, then the other new ones."""
+    new = {row[0]: row for row in rows}
+    return [new.pop(row[0], row) for row in before] + list(new.values())
+
+
+def joined(before: str, now: str) -> str:
+    """Both, unless they are the same."""
+    return before if now in before.split(" and ") else f"{before} and {now}"
+
+
+def machine() -> str:
+    """Processor and versions; nothing that names a machine."""
+    shared = ", shared with other work" if os.getloadavg()[0] > 2.0 else ""
     return (
-        "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
-        .replace("| --- ", "|---")
-        .replace("--- |", "---|")
+        f"{processor()}{shared}; Python {platform.python_version()}, NumPy {np.__version__}, Numba {numba.__version__}"
     )
+
+
+def processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [line.split(":")[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+        if names:
+            return f"{names[0]}, {len(names)} cores"
+    return platform.processor()
+
+
+def commit() -> str:
+    """The last commit that changed what was measured."""
+    last = subprocess.run(
+        ["git", "log", "-1", "--format=%h", "--abbrev=7", "--", "src"], cwd=ROOT, capture_output=True, text=True
+    )
+    changed = subprocess.run(["git", "status", "--porcelain", "--", "src"], cwd=ROOT, capture_output=True, text=True)
+    return (last.stdout.strip() or "unknown") + (" with changes" if changed.stdout.strip() else "")
+
+
+def today() -> str:
+    return datetime.now(UTC).date().isoformat()

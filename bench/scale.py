@@ -1,4 +1,4 @@
-"""What grows: `python -m bench.scale [RUNS] [STATES]`. Writes a table of docs/evidence/reliability.md.
+"""Large stores and learners: `python -m bench.scale [RUNS] [STATES]`. Writes docs/evidence/data/reliability.scale.json.
 
 A store of RUNS small runs (10,000) is listed, first without an index, then with one. A Q-learner meets STATES states
 (100,000), in five equal parts: the last part should take as long as the first.
@@ -40,7 +40,8 @@ def main(runs: int = 10_000, states: int = 100_000) -> None:
 
 
 def keep(name: str, taken: tuple[float, float]) -> None:
-    record("reliability", "scale", ("what", "seconds", "of a core"), {name: [f"{x:.1f}" for x in taken]})
+    row = [name, *(f"{x:.1f}" for x in taken)]
+    record("reliability.scale", "python -m bench.scale", ("what", "seconds", "CPU s"), [row], keep=True)
     print(name, taken, flush=True)
 
 

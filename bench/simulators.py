@@ -1,4 +1,4 @@
-"""What a Learner adds to a simulator's own step, and what a stationary plan costs."""
+"""The cost that a Learner adds to a simulator's own step, and the cost of a stationary plan."""
 
 import time
 from typing import Any

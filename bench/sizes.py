@@ -1,4 +1,4 @@
-"""What a `Learner` costs against states and actions: python -m bench.sizes; and one that learns in 20,000 states.
+"""The cost of a `Learner` against states and actions: python -m bench.sizes; and one that learns in 20,000 states.
 
 Each row is a process of its own, because its peak of memory is. States are met first, by episodes that go from one to
 the next and do not plan; then episodes of a simulator are timed, plan, steps and update. Times are of the processor.
@@ -16,9 +16,10 @@ import numpy as np
 from gymnasium import spaces
 
 import klearning as kl
+from bench.record import recorded
 
 DISTANCES = (1, 5, 25, *range(2, 5), *range(6, 25))  # those of ten actions are the first
-STATES, ACTIONS, HORIZON = (500, 1000, 2000, 5000, 10_000, 20_000), (4, 50), 50
+STATES, ACTIONS, HORIZON = (1000, 5000, 20_000), (4, 50), 50
 LARGE = (20_000, 10, 200)
 TIMED = 5  # episodes
 SELDOM = 20  # episodes per plan of the one that learns
@@ -53,7 +54,7 @@ PRIOR = kl.Prior(kl.Gaussian(mean=-1.0, sd=0.3, noise=0.1), kl.Dirichlet(mass=0.
 
 
 class Size(NamedTuple):
-    """What one learner came to."""
+    """The cost of one learner."""
 
     transitions: int
     slots: int  # in the pool of transitions
@@ -97,36 +98,41 @@ def measured(states: int, actions: int, horizon: int) -> Size:
 
 def size_row(states: int, actions: int, horizon: int) -> None:
     size = measured(states, actions, horizon)
-    print(f"| {states:,} | {actions} | {horizon} | {size.transitions:,} | {size.slots:,} | {size.planned * 1e3:.0f} | "
-          f"{size.between * 1e3:.0f} | {size.gigabytes:.2f} |", flush=True)  # fmt: skip
+    print(f"{states:,} {actions} {horizon} {size.transitions:,} {size.slots:,} {size.planned * 1e3:.0f} "
+          f"{size.between * 1e3:.0f} {size.gigabytes:.2f}")  # fmt: skip
 
 
 def curve(cells: int, actions: int, horizon: int) -> None:
     """A learner that begins with nothing, batch by batch."""
     env = Field(cells, actions)
-    learner = kl.learn(kl.KLearning(), env, episodes=1, horizon=horizon, prior=PRIOR, replan_every=SELDOM)
+    settings = kl.LearnSettings(replan_every=SELDOM)
+    learner = kl.learn(kl.KLearning(), env, episodes=1, horizon=horizon, prior=PRIOR, settings=settings)
     for _ in range(BATCHES):
-        start, before = time.process_time(), learner.episode
+        start, before = time.process_time(), learner.episodes_done
         kl.learn(learner, env, episodes=BATCH)
         seconds = (time.process_time() - start) / BATCH
-        print(f"| {before + 1} to {learner.episode} | {learner.observations.count:,} | "
-              f"{np.mean(learner.returns[before:]):.1f} | {seconds:.2f} | {peak():.2f} |", flush=True)  # fmt: skip
+        mean, met = np.mean(learner.returns[before:]), learner.observations.count
+        print(f"{before + 1}–{learner.episodes_done} {met:,} {mean:.1f} {seconds:.2f} {peak():.2f}")
 
 
-def header(*cells: str) -> None:
-    print("\n| " + " | ".join(cells) + " |\n|" + " --- |" * len(cells), flush=True)
+def in_own_process(what: str, *size: int) -> list[list[str]]:
+    """The rows that a process of its own prints: its peak of memory is a column."""
+    command = [sys.executable, "-m", "bench.sizes", what, *map(str, size)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return [line.split() for line in done.stdout.splitlines()]
 
 
 def size_tables() -> None:
-    def alone(what: str, *size: int) -> None:
-        subprocess.run([sys.executable, "-m", "bench.sizes", what, *map(str, size)], check=True)
-
-    header("states met", "actions", "horizon", "transitions", "slots for them", "an episode with a plan (ms)",
-           "one between plans, with new states (ms)", "peak memory (GB)")  # fmt: skip
-    for size in [*((states, actions, HORIZON) for actions in ACTIONS for states in STATES), LARGE]:
-        alone("size_row", *size)
-    header("episodes", "states met", "mean return", "an episode (s)", "peak memory (GB)")
-    alone("curve", CELLS, *LARGE[1:])
+    headings = ("states", "actions", "horizon", "transitions", "slots for them", "episode with a plan (ms)",
+                "episode between plans (ms)", "peak memory (GB)")  # fmt: skip
+    with recorded("performance.sizes", headings, "make bench") as row:
+        for size in [*((states, actions, HORIZON) for actions in ACTIONS for states in STATES), LARGE]:
+            for cells in in_own_process("size_row", *size):
+                row(*cells)
+    curve_headings = ("episodes", "states met", "mean return", "s per episode", "peak memory (GB)")
+    with recorded("performance.field", curve_headings, "make bench") as row:
+        for cells in in_own_process("curve", CELLS, *LARGE[1:]):
+            row(*cells)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""What is said of E V* where all steps share one table: the estimate by draws, how often its interval holds E V*, and
-the bound that is proved (docs/evidence/calibrated.md).
+"""E V* of beliefs whose steps share one table: the estimate by draws, how often its interval holds E V*, and the bound
+that is proved. Writes docs/evidence/data/visits.estimates.json.
 
 python -m bench.stationary --estimates 400 --draws 200 --dense 40000
 """
@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 import klearning as kl
+from bench.record import recorded
 from bench.visits import random_play, unknown_row
 from klearning.numerics.types import Floats
 from klearning.tabular.trials.task import Streams
@@ -36,7 +37,7 @@ def expected_optimum(belief: kl.Belief, draws: int) -> tuple[float, float]:
 
 def estimates(belief: kl.Belief, count: int, draws: int) -> tuple[Floats, Floats]:
     """Those of the calibrated agent, each by draws of its own, and their standard errors."""
-    agent = kl.KLearning(optimism="calibrated", draws=draws, window=1, thompson=0.0)
+    agent = kl.KLearning(optimism=kl.Calibration(draws, window=1, thompson_fraction=0.0))
     at = [agent.diagnostics.index(name) for name in ("estimate", "error")]
     memory, said, told = agent.begin(belief), np.zeros(len(agent.diagnostics)), np.zeros((count, 2))
     streams = Streams(np.random.default_rng(1), np.random.default_rng(2))
@@ -55,16 +56,16 @@ def main() -> None:
     family = ((0.3, 0), (0.3, 1), (0.3, 3), (0.3, 10), (1.0, 1), (2.0, 10))
     beliefs = {f"one unknown row, mass {mass:g}, seen {n} each way": unknown_row(n, mass=mass) for mass, n in family}
     beliefs |= {f"RiverSwim, {n} episodes": random_play(kl.river_swim(6, horizon=20), n) for n in (10, 100, 1000)}
-    columns = "belief", "E V*", "mean of the estimates", "intervals that hold it", "`visits`", "`split`"
-    print(f"| {' | '.join(columns)} |\n" + "|---" * len(columns) + "|")
-    for name, belief in beliefs.items():
-        truth, doubt = expected_optimum(belief, given.dense)
-        told, error = estimates(belief, given.estimates, given.draws)
-        half = stats.t.ppf(0.975, given.draws - 1) * error
-        held = np.mean(np.abs(told - truth) <= half)
-        bounds = " | ".join(f"{kl.solve(belief, bonus=bonus).bound:.2f}" for bonus in ("visits", "split"))
-        mean = f"{told.mean():.3f} ± {told.std(ddof=1) / given.estimates**0.5:.3f}"
-        print(f"| {name} | {truth:.3f} ± {doubt:.3f} | {mean} | {held:.0%} | {bounds} |", flush=True)
+    headings = ("belief", "E V\\*", "mean of the estimates", "intervals that hold it", "`visits`, proved", "`split`")
+    with recorded("visits.estimates", headings, "python -m bench.stationary") as row:
+        for name, belief in beliefs.items():
+            truth, doubt = expected_optimum(belief, given.dense)
+            told, error = estimates(belief, given.estimates, given.draws)
+            half = stats.t.ppf(0.975, given.draws - 1) * error
+            held = np.mean(np.abs(told - truth) <= half)
+            bounds = (f"{kl.solve(belief, bonus=bonus).bound:.2f}" for bonus in ("visits", "split"))
+            mean = f"{told.mean():.3f} ± {told.std(ddof=1) / given.estimates**0.5:.3f}"
+            row(name, f"{truth:.3f} ± {doubt:.3f}", mean, f"{held:.0%}", *bounds)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 Times are least CPU times of several rounds on one core; of the cone solvers, one round each, all to the same tolerance.
 They solve the same program in two forms: as `vapor_cone` states it, layer by layer and sparsely; and with a λ for every
 step and every state of all layers and one dense matrix for the flow, as it stands where states are not told apart by
-layers. A solver's own time is without CVXPY's compilation. ECOS is left out where it is not installed.
+layers. A solver's own time is without CVXPY's compilation. ECOS is left out if it is not installed.
 """
 
 import argparse
@@ -17,16 +17,16 @@ import numpy as np
 
 import klearning as kl
 from klearning.lab.papers.odonoghue2021.protocols import TEXT
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.types import Floats
 from klearning.tabular.agents.vapor import Memory
 from klearning.tabular.beliefs.posterior import Posterior
 from klearning.tabular.models.sweeps import Model
 from klearning.tabular.optimism.cone import layer_matrix
 from klearning.tabular.optimism.vapor.cone import flow_program
-from klearning.tabular.optimism.vapor.doubts import DoubtNumbers, fill_doubts
 from klearning.tabular.optimism.vapor.newton import occupy
 from klearning.tabular.optimism.vapor.occupancy import Flows, flow_arrays
+from klearning.tabular.optimism.vapor.variances import VarianceNumbers, fill_sds
 from klearning.tabular.trials.agent import Agent
 from klearning.tabular.trials.trial import new_task
 
@@ -66,12 +66,12 @@ SOLVERS = ["CLARABEL", *(["ECOS"] if importlib.util.find_spec("ecos") else [])]
 
 
 @kernel
-def cold(times: int, model: Model, p: Posterior, doubt: DoubtNumbers, W: Flows, V: Floats, policy: Floats) -> int:
+def cold(times: int, model: Model, p: Posterior, variance: VarianceNumbers, W: Flows, V: Floats, policy: Floats) -> int:
     steps = 0
     for _ in range(times):
         V[:] = 0.0
         policy[:] = 1.0 / policy.shape[0]
-        fill_doubts(doubt, p, W.stated)
+        fill_sds(variance, p, W.stated)
         steps = occupy(model, 1.0, TOLERANCE, W, V, policy).steps
     return steps
 
@@ -114,8 +114,8 @@ def cold_table() -> None:
         for episodes in moments:
             memory = learned(depth, episodes)
             p, W, policy, V = memory.posterior, memory.work, memory.policy, memory.V
-            steps = cold(1, p.model, p, memory.doubt, W, V, policy)
-            seconds = least(lambda: cold(10, p.model, p, memory.doubt, W, V, policy)) / 10  # noqa: B023
+            steps = cold(1, p.model, p, memory.variance, W, V, policy)
+            seconds = least(lambda: cold(10, p.model, p, memory.variance, W, V, policy)) / 10  # noqa: B023
             answer = occupy(p.model, 1.0, TOLERANCE, flow_arrays(*policy.shape)._replace(stated=W.stated), V, policy)
             ours = f"| {depth}, {episodes} | {seconds * 1e3:.2f}, {steps}, {answer.gap:.0e} | "
             for solver in SOLVERS:

@@ -1,14 +1,17 @@
-"""What the bonus `visits` states and learns where all steps share one table: docs/evidence/visits.md.
+"""Bounds and learning of the bonus `visits` if all steps share one table. Writes docs/evidence/data/visits.*.json.
 
 python -m bench.visits --draws 1000 --seeds 10 --episodes 300
 """
 
 import argparse
+import time
 from dataclasses import replace
 
 import numpy as np
 
 import klearning as kl
+from bench.record import recorded
+from klearning.tabular.optimism.bonuses import BonusName
 
 PRIOR = kl.Prior(kl.Gaussian(0.0, 1.0, 0.05), kl.Dirichlet(0.3), stationary=True)
 
@@ -25,7 +28,7 @@ def unknown_row(seen: float, horizon: int = 20, mass: float = 0.3) -> kl.Belief:
 
 
 def random_play(world: kl.MDP, episodes: int) -> kl.Belief:
-    """What is believed after so many episodes of going right with probability 0.7."""
+    """The belief after N episodes of going right with probability 0.7."""
     rng, belief = np.random.default_rng(0), kl.Belief.before(PRIOR, world)
     width = world.widths[0]
     for _ in range(episodes):
@@ -55,21 +58,54 @@ def main() -> None:
     world = kl.river_swim(6, horizon=20)
     beliefs = {f"one unknown row, seen {n} each way": unknown_row(n) for n in (0, 1, 3, 10)}
     beliefs |= {f"RiverSwim, {n} episodes": random_play(world, n) for n in (10, 100, 1000)}
-    for name, belief in beliefs.items():
-        best, error = expected_optimum(belief, given.draws)
-        plans = {bonus: kl.solve(belief, bonus=bonus) for bonus in ("visits", "split")}
-        told = kl.certify(belief, plans["visits"].policy, given.draws)
-        stated = " | ".join(f"{plan.bound:.2f}" for plan in plans.values())
-        print(f"| {name} | {best:.2f} ± {error:.2f} | {stated} | {told.bound:.2f} | {told.regret:.4f} |", flush=True)
+    bound_table(beliefs, given.draws)
+    agent_table(world, given.seeds, given.episodes)
+
+
+def bound_table(beliefs: dict[str, kl.Belief], draws: int) -> None:
+    headings = (
+        "belief",
+        "E V\\*",
+        "`visits`",
+        "`split`",
+        "proved regret",
+        "regret by draws",
+        "time of `visits` / `split`",
+    )
+    with recorded("visits.bounds", headings, "python -m bench.visits") as row:
+        for name, belief in beliefs.items():
+            best, error = expected_optimum(belief, draws)
+            plans = {bonus: kl.solve(belief, bonus=bonus) for bonus in ("visits", "split")}
+            found = kl.certify(belief, plans["visits"].policy, draws)
+            ratio = solve_seconds(belief, "visits") / solve_seconds(belief, "split")
+            row(name, f"{best:.2f} ± {error:.2f}", *(f"{plan.bound:.2f}" for plan in plans.values()),
+                f"{found.bound:.2f}", f"{found.regret:.4f}", f"{ratio:.0f}")  # fmt: skip
+
+
+def solve_seconds(belief: kl.Belief, bonus: BonusName, rounds: int = 5) -> float:
+    """CPU seconds of a plan, the least of some."""
+    times = []
+    for _ in range(rounds):
+        start = time.process_time()
+        kl.solve(belief, bonus=bonus)
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def agent_table(river: kl.MDP, seeds: int, episodes: int) -> None:
     layered = replace(PRIOR, stationary=False)  # DeepSea has layers of different sizes
-    for name, where, prior in (("RiverSwim", world, PRIOR), ("DeepSea 8", kl.deep_sea(8), layered)):
-        for agent in (kl.KLearning(), kl.KLearning(bonus="split"), kl.KLearning(bonus="visits"), kl.PSRL()):
-            runs = kl.run(agent, where, prior=prior, episodes=given.episodes, seeds=given.seeds)
-            total = runs.regret[:, -1]
-            print(
-                f"| {name} | {agent!r} | {total.mean():.1f} ± {total.std(ddof=1) / np.sqrt(len(total)):.1f} |",
-                flush=True,
-            )
+    agents = {f"`{bonus}`": kl.KLearning(bonus=bonus) for bonus in ("reward", "split", "visits")} | {"PSRL": kl.PSRL()}
+    places = {"RiverSwim, stationary": (river, PRIOR), "DeepSea of depth 8, layered": (kl.deep_sea(8), layered)}
+    with recorded("visits.agents", ("world", "agent", "regret", "CPU ms per episode"), "python -m bench.visits") as row:
+        for place, (world, prior) in places.items():
+            for name, agent in agents.items():
+                kl.run(agent, world, prior=prior, episodes=2, seeds=1)  # compiles
+                start = time.process_time()
+                runs = kl.run(agent, world, prior=prior, episodes=episodes, seeds=seeds)
+                spent = (time.process_time() - start) / (episodes * seeds)
+                total = runs.regret[:, -1]
+                error = total.std(ddof=1) / np.sqrt(len(total))
+                row(place, name, f"{total.mean():.1f} ± {error:.1f}", f"{spent * 1e3:.2g}")
 
 
 if __name__ == "__main__":

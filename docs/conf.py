@@ -1,7 +1,7 @@
-"""How Sphinx makes the site of the Markdown: `make site`. What is our own about it is in tools/site.py.
+"""Sphinx settings for `make site`. Our own extension is tools/site.py.
 
-The source folder is the project, so that links between its pages, README.md and CONTRIBUTING.md among them, are those
-that a reader of the Markdown follows.
+The source folder is the project, so that the links a reader of the Markdown follows also work on the site. README.md
+is left out: docs/README.md is the landing page.
 """
 
 import sys
@@ -12,17 +12,19 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 project = "klearning"
 root_doc = "docs/README"
-include_patterns = ["*.md", "docs/**.md", "examples/README.md"]
+include_patterns = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/**.md", "examples/README.md"]
 exclude_patterns = [".*", "out", "src", "tests"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton", "tools.site"]
 smartquotes = False
 nitpicky = True
 nitpick_ignore_regex = [("py:class", ".*")]  # types of other packages, and those of ours that are not public
 
-# anchors as the usual hosts of Markdown make them
+# anchors as the usual hosts of Markdown make them; $…$ and $$…$$ are mathematics
 myst_heading_anchors = 4
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
 
-# a notebook is run again when it has changed; nothing of the network for its widgets
+# run a notebook again if it has changed; load nothing from the network for its widgets
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(ROOT / "out" / "notebooks")
 nb_execution_raise_on_error = True
@@ -45,5 +47,7 @@ html_copy_source = False
 html_show_copyright = False
 html_use_index = html_domain_indices = False
 html_additional_pages = {"index": "index.html"}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 templates_path = ["_templates"]
 copybutton_prompt_text = ">>> "

@@ -1,4 +1,4 @@
-"""DeepSea: a treasure that undirected exploration does not find, and how K-learning does.
+"""DeepSea: a treasure that random exploration does not find, and K-learning does.
 
 A diver sinks one row per step and moves left or right. Right costs a little every time, and only going right every time
 reaches the treasure: one path out of 2^depth.
@@ -13,20 +13,20 @@ EPISODES = 1000
 SEEDS = 5
 
 world = kl.deep_sea(DEPTH)
-# The prior says what a reward may be, not where it is: an agent is built from a prior, never from the world.
+# The prior says how large a reward may be, not where it is. An agent is built from a prior, never from the world.
 prior = kl.Prior(reward=kl.Gaussian(mean=0.0, sd=1.0, noise=0.05), transitions=kl.Dirichlet(mass=0.3))
 
 print(f"depth {DEPTH}, {EPISODES} episodes; a coin flipped at every step needs about {2**DEPTH:,} to get there once")
 print(f"{'':12} first episode at the treasure        regret")
 for agent in (kl.KLearning(), kl.PSRL(), kl.QLearning(epsilon=0.1)):
     runs = kl.run(agent, world, prior=prior, episodes=EPISODES, seeds=SEEDS)
-    # nan is not missing data: this seed never got there.
+    # NaN is not missing data: this seed never reached the treasure.
     hits = " ".join("never" if np.isnan(hit) else f"{hit:5.0f}" for hit in runs.first_hit)
     print(f"{type(agent).__name__:12} {hits}   {runs.regret[:, -1].mean():10.1f}")
 
-# Why it works, before anything was seen: uncertainty is worth something, and it adds up along a path. The K-value of
-# the first step is that of everything that could still be found behind it. `gap` certifies the temperature: the
-# bound f(tau) is within `gap` of its minimum over all temperatures.
+# Why it works: uncertainty has value, and the value adds up along a path. The K-value of the first step includes
+# everything that could still be found behind it. `gap` certifies the temperature: the bound f(tau) is within `gap` of
+# its minimum over all temperatures.
 belief = kl.Belief.before(prior, world)
 plan = kl.solve(belief)
 print()

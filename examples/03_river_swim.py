@@ -1,8 +1,7 @@
-"""RiverSwim: what one more true fact is worth to a Bayesian.
+"""RiverSwim: the value of one more true fact.
 
-A swimmer gets 0.005 per step for staying downstream, and 1 for reaching the source against the current. The river is
-the same at every step of the day. An agent that is told so learns from 20 steps of a day what one that is not told
-must learn for each of the 20 steps apart.
+A swimmer earns 0.005 per step downstream, and 1 at the source, against the current. The river is the same at all 20
+steps of a day. An agent that knows this learns from all steps at once; one that does not learns each step separately.
 """
 
 import klearning as kl
@@ -12,10 +11,10 @@ SEEDS = 10
 
 world = kl.river_swim(states=6, horizon=20)
 reward = kl.Gaussian(mean=0.0, sd=0.5, noise=0.05)
-current = kl.Dirichlet(mass=1.0)  # outcomes vary: one look at a transition does not settle it
+current = kl.Dirichlet(mass=1.0)  # outcomes vary, so one transition does not settle anything
 
-# A stationary prior holds one table for all steps, so what is known of the currents is one step of the river: from a
-# layer to the next, hence a horizon of 2.
+# A stationary prior has one table for all steps. Known currents are therefore one step of the river, from one layer to
+# the next: a horizon of 2.
 one_step = kl.Known(kl.river_swim(states=6, horizon=2))
 
 priors = {
@@ -33,6 +32,6 @@ for name, prior in priors.items():
     milestones = " ".join(f"{values[day - 1]:6.3f}" for day in (1, 10, 100, 1000))
     print(f"{name:24} {runs.regret[:, -1].mean():8.1f}   {milestones}")
 
-# A caution that belongs to the second line: the paper's regret bound is proved for layers that are learnt apart.
+# A caution that belongs to the second line: the paper's regret bound is proved for layers that are learned apart.
 # With stationary=True the same planning runs on shared counts, which is what a simulator wants, but
 # `plan.bound` is then a guide and no longer a theorem (docs/howto/own_simulator.md).

@@ -1,5 +1,5 @@
-"""An environment of your own: when to service a machine, learnt from a Gymnasium simulator that klearning knows
-nothing of. Anything with discrete observations and actions will do in place of `Machine`."""
+"""Your own environment: learn when to service a machine, from a Gymnasium simulator. Anything with discrete
+observations and actions can replace `Machine`."""
 
 import gymnasium as gym
 from gymnasium.utils.env_checker import check_env
@@ -37,7 +37,7 @@ class Machine(gym.Env):
 
 check_env(Machine(), skip_render_check=True)  # Gymnasium's own tests: run them before blaming the agent
 
-# Rewards are of the order of 1 and vary by about 0.1 in one place; the machine does not know the time of day.
+# Rewards are of the order of 1 and vary by about 0.1 in the same state. The time of day does not matter.
 prior = kl.Prior(kl.Gaussian(mean=0.0, sd=1.0, noise=0.1), kl.Dirichlet(mass=1.0), stationary=True)
 learner = kl.learn(kl.KLearning(), Machine(), horizon=Machine.SHIFTS, prior=prior, episodes=100, seed=0)
 
@@ -45,12 +45,12 @@ print("profit a day, mean of ten days:")
 for first in (0, 10, 90):
     print(f"  days {first + 1:3}-{first + 10:<3} {sum(learner.returns[first : first + 10]) / 10:6.2f}")
 
-# `predict` is for deployment: the best action on average over what is believed, with no exploration.
+# `predict` is for deployment: the best action on average over the belief, without exploration.
 print("what it would do by wear:", ["service" if learner.predict(wear) else "run" for wear in range(5)])
 
 
 def profit(rule, days=500):
-    """Mean profit of a rule (wear, shift) -> action, in days that nobody has learnt from."""
+    """Mean profit of a rule (wear, shift) -> action, on fresh days."""
     env, total = Machine(), 0.0
     for day in range(days):
         wear, _ = env.reset(seed=10_000 + day)

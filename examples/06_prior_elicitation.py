@@ -1,7 +1,7 @@
-"""From what a practitioner says to a Prior, and what a wrong one costs.
+"""From a practitioner's sentences to a Prior, and the cost of a wrong one.
 
-Ask for things that people know: a typical value, a range, how often. Each of the three functions below turns such a
-sentence into numbers; then it is tried on a hundred worlds in which the practitioner is right.
+Ask for things that people know: a typical value, a range, a frequency. Each of the three functions below turns such a
+sentence into numbers. We then try it on a hundred worlds in which the practitioner is right.
 """
 
 import numpy as np
@@ -11,16 +11,16 @@ import klearning as kl
 
 def gaussian(low, high, repeat, sure=0.8):
     """'A setting yields between low and high, I am 80% sure. The same setting twice differs by about repeat.'"""
-    z = {0.5: 0.674, 0.8: 1.282, 0.9: 1.645, 0.95: 1.960}[sure]  # half-width of that share of a normal law
-    # Two shots differ by noise * sqrt(2): the noise is of one shot, the sd is of what differs between settings.
+    z = {0.5: 0.674, 0.8: 1.282, 0.9: 1.645, 0.95: 1.960}[sure]  # half-width of a central interval
+    # Two shots differ by noise * sqrt(2): `noise` is that of one shot, `sd` that of the settings' means.
     return kl.Gaussian(mean=(low + high) / 2, sd=(high - low) / (2 * z), noise=repeat / np.sqrt(2))
 
 
 def beta(typical, at_most, sure=0.9):
     """'It fails about `typical` of the time, and I am 90% sure that it is at most `at_most`.' Reward 1: it works."""
-    x = np.linspace(-25, 25, 20_001)  # log odds of failing: there a Beta's density is smooth
+    x = np.linspace(-25, 25, 20_001)  # log odds of failing, where a Beta's density is smooth
     log_p, log_q = -np.log1p(np.exp(-x)), -np.log1p(np.exp(x))
-    few, many = 1e-2, 1e6  # how many trials the opinion is worth: the more, the surer. Halve the range in logs
+    few, many = 1e-2, 1e6  # number of trials the opinion is worth, found by bisection of the logarithm
     for _ in range(60):
         trials = np.sqrt(few * many)
         log_density = trials * (typical * log_p + (1 - typical) * log_q)
@@ -31,12 +31,12 @@ def beta(typical, at_most, sure=0.9):
 
 
 def dirichlet(as_good_as):
-    """'That many observations of where an action leads would count as much with me as my hunch.'"""
+    """'This many observations of where an action leads would count as much as my hunch.'"""
     return kl.Dirichlet(mass=as_good_as)  # after n of them the data weigh n / (n + mass)
 
 
 def cost(worlds, episodes, priors):
-    """Mean regret of K-learning under each prior, one seed per world. A few percent either way are luck."""
+    """Mean regret of K-learning under each prior, one seed per world. A few percent either way is luck."""
     for name, prior in priors.items():
         runs = [kl.run(kl.KLearning(), w, prior=prior, episodes=episodes, seeds=[i]) for i, w in enumerate(worlds)]
         print(f"    {name:28} regret {np.mean([r.regret[0, -1] for r in runs]):6.1f}")
@@ -51,7 +51,7 @@ priors = {
     "ten times too sure": kl.Gaussian(said.mean, said.sd / 10, said.noise),
     "two sd too hopeful": kl.Gaussian(said.mean + 2 * said.sd, said.sd, said.noise),
     "two sd too gloomy": kl.Gaussian(said.mean - 2 * said.sd, said.sd, said.noise),
-    "nobody asked: N(0, 1)": kl.Gaussian(),  # the first arm beats all hopes, so that no other is ever tried
+    "nobody asked: N(0, 1)": kl.Gaussian(),  # the first arm exceeds all expectations, so no other is tried
 }
 bandits = [kl.bandit(rng.normal(said.mean, said.sd, 8), noise=said.noise) for _ in range(100)]
 cost(bandits, 200, {name: kl.Prior(reward) for name, reward in priors.items()})

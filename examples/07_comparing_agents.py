@@ -1,8 +1,8 @@
-"""Comparing agents properly: worlds drawn from the prior, the same for all; pairs; intervals; one honest sentence.
+"""Comparing agents properly: the same worlds for all, drawn from the prior; pairs; intervals; one sentence.
 
-Four things go wrong in comparisons of learning agents, and `kl.compare` is there against three of them: too few seeds,
-intervals that pretend to know, and the best of many looks. The fourth, one world that happens to suit somebody, is ours
-to avoid.
+Comparisons of learning agents fail in four ways. `kl.compare` guards against three: too few seeds, intervals that are
+too narrow, and picking the best of many tests. The fourth, a single world that happens to suit one agent, is ours to
+avoid.
 """
 
 import klearning as kl
@@ -18,15 +18,15 @@ agents = {
     "UCBVI × 0.1": kl.UCBVI(scale=0.1),
 }
 
-# World i is the same for every agent, so that a hard one is hard for all and its hardness cancels in pairs.
+# World i is the same for every agent: a hard world is hard for all, and its difficulty cancels in pairs.
 worlds = [kl.random_mdp(states=5, actions=3, horizon=5, prior=prior, seed=i) for i in range(WORLDS)]
 runs = {
     name: [kl.run(agent, world, prior=prior, episodes=EPISODES, seeds=[i]) for i, world in enumerate(worlds)]
     for name, agent in agents.items()
 }
 
-# Bayes regret with 95% intervals. A place is an interval, too: 2–3 is surely behind one and surely before another.
-# Differences are world by world; p-values are adjusted for six looks, so that the chance of any false claim is 5%.
+# Bayes regret with 95% intervals. A place is an interval too: 2–3 is surely behind one agent and ahead of another.
+# Differences are world by world, and p-values are adjusted for six tests: the chance of any false claim is 5%.
 print(kl.compare(runs))
 
 # Fewer looks, and so more power, where only one question is asked: is K-learning better than each of the others?

@@ -1,5 +1,5 @@
-"""A workshop of two presses (`workshop.py`) in which not every action is allowed every day: masks, a rule of thumb
-beside, and a look at what was learnt."""
+"""A workshop of two presses (`workshop.py`) with action masks: learning, comparison with a rule of thumb, and a look at
+the learned policy."""
 
 from workshop import ACTIONS, DAYS, JOBS, Workshop, thresholds
 
@@ -7,13 +7,12 @@ import klearning as kl
 
 env = Workshop()
 
-# In three sentences. A day pays 0 (nothing runs) to 300. Output varies by 20, and a breakdown costs 150 now and then. A
-# press may wear in a day or not.
+# A day pays 0 (nothing runs) to 300. Output varies by 20, and a breakdown costs 150 now and then. Wear is random.
 prior = kl.Prior(kl.Gaussian(mean=150.0, sd=150.0, noise=40.0), kl.Dirichlet(mass=1.0), stationary=True)
 
 
 def earnings(rule, runs=200):
-    """Mean over runs of 50 days that nobody has learnt from, the same luck for all; a rule is told what is allowed."""
+    """Mean over fresh runs of 50 days, with the same random numbers for all rules; a rule receives the action mask."""
     total = 0.0
     for run in range(runs):
         observation, info = env.reset(seed=10_000 + run)
@@ -23,7 +22,7 @@ def earnings(rule, runs=200):
     return total / runs
 
 
-# `learn` reads info["action_mask"]: a press is never replaced without a spare, and no hope is placed in it.
+# `learn` reads info["action_mask"]: it never replaces a press without a spare, and never plans to.
 learner = kl.learn(kl.PSRL(), env, horizon=DAYS, prior=prior, episodes=200, seed=0)
 deployed = earnings(lambda observation, day, mask: learner.predict(observation, day, action_mask=mask))
 print("earned in 50 days")
@@ -38,7 +37,7 @@ for first in range(6):
     jobs = [JOBS[ACTIONS[learner.predict(morning, DAYS // 2)][0]] for morning in mornings]
     print(f"  {first}" + "".join(f"{job:>12}" for job in jobs))
 
-# How sure is it? The mornings met most, what 50 days from there are worth, and the standard deviation of that.
+# How sure is it? The most frequent mornings, the value of 50 days from there, and its standard deviation.
 try:
     table = learner.table()
 except ImportError as missing:

@@ -1,7 +1,7 @@
-"""A game: four sites, one inspector a night, and somebody who dumps waste where she is not.
+"""A game: four sites, one inspector per night, and an offender who dumps waste at another site.
 
-Rows are the offender's moves, columns ours; what we gain he loses. Neither knows what a night at a site comes to: that
-is learnt from noisy results. An inspector whose rounds can be foretold is useless, so the answer is a mixture.
+Rows are the offender's moves, columns ours, and we gain what he loses. Both must learn the payoffs from noisy results.
+A predictable inspector is useless, so the answer is a mixed strategy.
 """
 
 from klearning import games
@@ -15,8 +15,8 @@ print(f"value of a night, played perfectly by both: {game.value:.3f}")
 print("inspect site 1, 2, 3, 4 with chances", " ".join(f"{p:.2f}" for p in best.policy))
 print("he dumps there with chances         ", " ".join(f"{p:.2f}" for p in best.opponent[:4]))
 
-# An offender who knows all payoffs and our chances of tonight, though not where we shall be, is the worst there is.
-# Regret is exact: the value of the game less what tonight's chances are worth against him.
+# The worst offender knows all payoffs and tonight's probabilities, but not the site we draw. Regret is exact: the value
+# of the game minus the value of tonight's probabilities against him.
 agents = {
     "K-learning": games.KLearning(),
     "UCB": games.UCB(),
@@ -29,8 +29,8 @@ for name, agent in agents.items():
     regret = matches.regret.mean(axis=0)
     print(f"{name:28} {regret[-1]:8.1f}   {regret[499]:9.1f}   {matches.powers().mean():28.2f}")
 
-# One step of K-learning by hand: means and standard deviations of the payoffs make a mixture, and a bound on what a
-# night can be expected to bring, with its certificate.
+# One step of K-learning by hand: means and standard deviations of the payoffs give a mixed strategy, and a bound on the
+# expected value of a night, with its certificate.
 plan = games.solve(game.payoffs, 0.1 + 0.0 * game.payoffs)
 print(f"\nnearly sure of all payoffs: a night is worth {plan.bound:.3f} at most, inspect with chances", end=" ")
 print(" ".join(f"{p:.2f}" for p in plan.policy))

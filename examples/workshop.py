@@ -105,7 +105,7 @@ class Workshop(gym.Env[Any, Any]):
 
 
 def thresholds(overhaul: int, replace: int, keep: int) -> Any:
-    """The rule of thumb: look after the press that is worn more, by its wear, and have so many spares or on order."""
+    """The rule of thumb: look after the press that is worn more, by its wear, and keep N spares or orders."""
 
     def rule(observation: dict[str, int], *_: Any) -> int:  # of what else is told it makes nothing
         morning = Morning(**observation)

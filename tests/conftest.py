@@ -1,6 +1,6 @@
 """Tests of networks are a session of their own: JAX has threads, and other tests fork, which do not go together.
 
-So are those of the GPU's kernels, in Numba's simulator: tests/oracles/test_gpu_simulator.py runs them.
+So are those of the GPU's kernels, in Numba's simulator: tests/gpu/test_simulator.py runs them.
 """
 
 import os
@@ -14,8 +14,9 @@ from types import ModuleType
 
 import pytest
 
-NETWORKS_FILES = ("tests/deep/", "tests/pages/test_docs.py", "tests/cli/test_cli_help.py")  # no other has such tests
-NETWORKS = ("tests/deep/", "deep_k_learning", "evidence/deep", "deep_agent", "DeepKLearning", "simulator_for_deep")
+ONLY_NETWORKS = ("tests/deep/", "tests/extending/test_network.py")
+NETWORKS_FILES = (*ONLY_NETWORKS, "tests/pages/test_docs.py", "tests/cli/test_help.py")  # no other has such tests
+NETWORKS = (*ONLY_NETWORKS, "deep_k_learning", "evidence/deep", "deep_agent", "DeepKLearning", "simulator_for_deep")
 
 
 class NoNetworks:
@@ -77,9 +78,9 @@ class Thinning:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     path, asked = collection_path.as_posix(), config.option.markexpr
-    if "/tests/deep" in path and not has_networks(config):
+    if any(part in f"{path}/" for part in ONLY_NETWORKS) and not has_networks(config):
         return True
-    if "/tests/gpu" in path and os.environ.get("NUMBA_ENABLE_CUDASIM") != "1":
+    if "/tests/gpu/device" in path and os.environ.get("NUMBA_ENABLE_CUDASIM") != "1":
         return True
     if collection_path.name.startswith(
         "test_"

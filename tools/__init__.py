@@ -1,1 +1,1 @@
-"""What is made of the documentation: the pictures of concepts, the API reference, the site."""
+"""Tools for the documentation: the pictures of concepts, the API reference, the site."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import klearning as kl
-from klearning.lab.figures.canvas import COLOURS, new_figure, new_grid, save, styled
+from klearning.numerics.display.canvas import COLOURS, new_figure, new_grid, save, styled
 from klearning.numerics.layers import by_layer
 from klearning.tabular.optimism.program import program
 
@@ -34,7 +34,7 @@ def half_variances(belief: kl.Belief, bonus: str) -> Any:
 
 @styled
 def belief_picture() -> Any:
-    """What is believed of each action's mean reward."""
+    """The belief about each action's mean reward."""
     belief = one_state()
     figure, axes = new_figure(5.0, 2.6)
     x = np.linspace(-1.5, 1.5, 601)

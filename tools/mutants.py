@@ -3,7 +3,7 @@
 python -m tools.mutants [NAME ...]
 
 Every mutant names the tests that should fail with it. Those files are run in the copy, first as they are, then with
-each mutant; what came of it is printed and, where all were tried, written to docs/evidence/mutants.md.
+each mutant. The results are printed and, if all were tried, written to docs/evidence/data/mutants.json.
 """
 
 import os
@@ -20,9 +20,11 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TypeVar
 
+from bench.record import record
+
 ROOT = Path(__file__).parents[1]
 TABLE = Path(__file__).with_name("mutants.toml")
-PAGE = ROOT / "docs" / "evidence" / "mutants.md"
+HEADINGS = ("what is made wrong", "file", "tests", "result")
 COPIED = ("src", "tests", "tools", "pyproject.toml")
 LONGEST = 300.0  # seconds, of the tests of one mutant
 KILLED, SURVIVED, BROKEN = "killed", "**survived**", "**not run**"
@@ -33,7 +35,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Mutant:
-    """One wrong line. ``tests`` are what should notice it; ``reason`` says why none can, where none can."""
+    """One wrong line. ``tests`` are what should notice it; ``reason`` says why none can, if none can."""
 
     name: str
     file: str  # under src/klearning
@@ -60,7 +62,7 @@ def main(names: Sequence[str]) -> int:
                 return 1
         results = list(pool.map(lambda mutant: lent(copies, result, mutant), chosen))
     if not names:
-        PAGE.write_text(page(results))
+        record("mutants", "make mutants", HEADINGS, rows(results))
     return sum(came != KILLED and not mutant.reason for mutant, came in results)
 
 
@@ -86,7 +88,7 @@ def copied(folder: Path) -> Path:
 
 
 def result(copy: Path, mutant: Mutant) -> tuple[Mutant, str]:
-    """What came of it; the copy is as it was afterwards."""
+    """Its result; the copy is restored afterwards."""
     path = copy / "src" / "klearning" / mutant.file
     source = path.read_text()
     began = time.monotonic()
@@ -115,23 +117,14 @@ def outcome(copy: Path, tests: str) -> str:
     return {0: SURVIVED, 1: KILLED}.get(run.returncode, BROKEN)
 
 
-def page(results: Sequence[tuple[Mutant, str]]) -> str:
-    killed = sum(came == KILLED for _, came in results)
-    lines = [
-        "# Mutants: whether the tests notice a wrong constant",
-        "",
-        "One line of the sources is made wrong at a time, in a copy, and the tests that should notice are run:",
-        f"{killed} of {len(results)} are noticed.",
-        "Made by `make mutants` (the lines are in `tools/mutants.toml`); do not edit.",
-        "",
-        "| what is made wrong | in | tests | what came of it |",
-        "|---|---|---|---|",
-    ]
+def rows(results: Sequence[tuple[Mutant, str]]) -> list[list[str]]:
+    """The table of the page: what was made wrong, where, the tests, and the result."""
+    found = []
     for mutant, came in results:
         tests = mutant.tests.partition(" -k ")[0]
         why = f": {mutant.reason}" if came != KILLED and mutant.reason else ""
-        lines.append(f"| {mutant.name} | `{mutant.file}` | `{tests}` | {came}{why} |")
-    return "\n".join(lines) + "\n"
+        found.append([mutant.name, f"`{mutant.file}`", f"`{tests}`", f"{came}{why}"])
+    return found
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python -m tools.notebooks out/notebooks
 
-They are kept as Markdown, in which a change can be read, and without outputs.
+They are stored as Markdown without outputs, so that changes can be reviewed.
 """
 
 import sys

@@ -6,26 +6,26 @@ make a Belief; `solve` turns a Belief into a Plan; `run` lets an agent learn in 
 Games, networks, the GPU, comparisons and the theory are imported when one of their names is first asked for.
 """
 
-from klearning.numerics import command  # noqa: F401  # first: it hears Ctrl-C while all the rest is imported
+from klearning.numerics import cli_signals  # noqa: F401  # first: Ctrl-C while the command imports the rest
 
 # isort: split
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from klearning import deep, gpu
+from klearning.simulators import callbacks
 from klearning.simulators.adapters.binned import Binned
-from klearning.simulators.adapters.masks import TaskWarning
 from klearning.simulators.adapters.world_env import WorldEnv, register, register_environments
-from klearning.simulators.callbacks import CSVWriter, EpisodeReport, LiveView, TensorBoardWriter
-from klearning.simulators.evaluation import Evaluation, play_returns
-from klearning.simulators.learn import learn
-from klearning.simulators.learner import Learner, PriorWarning
-from klearning.simulators.learner_state import KINDS, load
-from klearning.simulators.stopping import StopAtReturn, StopWhenSure
+from klearning.simulators.learn import LearnSettings, learn
+from klearning.simulators.learner import Learner
+from klearning.simulators.saving import KINDS, load
 from klearning.simulators.suggest_prior import suggest_prior
-from klearning.tabular.agents.baselines import Optimal, Random
+from klearning.tabular.agents.baselines import OptimalAgent, Random
 from klearning.tabular.agents.beb import BEB
 from klearning.tabular.agents.bolt import BOLT
+from klearning.tabular.agents.calibrated import Calibration
+from klearning.tabular.agents.information_directed import InformationDirected
 from klearning.tabular.agents.k_learning import KLearning
 from klearning.tabular.agents.online_k_learning import OnlineKLearning
 from klearning.tabular.agents.optimistic_q_learning import OptimisticQLearning
@@ -40,20 +40,19 @@ from klearning.tabular.agents.ucrl2 import UCRL2
 from klearning.tabular.agents.vapor import VAPOR
 from klearning.tabular.agents.vbos import VBOS
 from klearning.tabular.beliefs.belief import Belief, Prior
-from klearning.tabular.beliefs.posterior import Episode
 from klearning.tabular.beliefs.rewards import Beta, Gaussian, UnknownNoise
 from klearning.tabular.beliefs.transitions import Dirichlet, Known
-from klearning.tabular.models.mdp import MDP, Solution, evaluate, optimal
-from klearning.tabular.optimism.bandits.vbos import Mixture, solve_vbos
-from klearning.tabular.optimism.certificate import Certificate, certify
+from klearning.tabular.models.mdp import MDP, evaluate, optimal
+from klearning.tabular.optimism.bandits.vbos import solve_vbos
+from klearning.tabular.optimism.certificate import certify
 from klearning.tabular.optimism.cone import solve_cone
 from klearning.tabular.optimism.plan import Plan, solve
-from klearning.tabular.optimism.temperature import Schedule, schedule
-from klearning.tabular.optimism.vapor.cone import solve_vapor_cone
+from klearning.tabular.optimism.temperature import schedule
 from klearning.tabular.optimism.vapor.plan import solve_vapor
 from klearning.tabular.trials.agent import Agent
-from klearning.tabular.trials.contract import BrokenContract, check_agent
-from klearning.tabular.trials.run import DEVICES, Runs, run
+from klearning.tabular.trials.contract import check_agent
+from klearning.tabular.trials.run import DEVICES, run
+from klearning.tabular.trials.runs import Runs
 from klearning.tabular.worlds.admission_queue import admission_queue
 from klearning.tabular.worlds.bandit import bandit
 from klearning.tabular.worlds.deep_sea import deep_sea
@@ -67,10 +66,7 @@ from klearning.version import __version__
 if TYPE_CHECKING:
     from klearning import games as games
     from klearning.deep import DeepKLearning
-    from klearning.lab.comparison.compare import Comparison, compare
-    from klearning.lab.theory import regret_bound
-
-Report = EpisodeReport  # the name by which callbacks know it
+    from klearning.lab.comparison.compare import compare
 
 register_environments()
 register("klearning/BsuiteDeepSea-v0", "klearning.lab.benchmarks.bsuite.environments:DeepSeaEnv")
@@ -80,23 +76,21 @@ KINDS[deep.KIND] = deep.build_learner
 DEVICES["gpu"] = gpu.run
 
 LATER = {
-    "Comparison": "klearning.lab.comparison.compare",
     "DeepKLearning": "klearning.deep",
     "compare": "klearning.lab.comparison.compare",
-    "regret_bound": "klearning.lab.theory",
 }  # names by the module that has them
 
 
 def __getattr__(name: str) -> Any:
-    if name == "games":
-        return import_module("klearning.games")
+    if name in ("extension", "games"):
+        return import_module(f"klearning.{name}")
     if name not in LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     return getattr(import_module(LATER[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *LATER, "games"})
+    return sorted({*__all__, "deep", "extension", "games"})
 
 
 __all__ = [
@@ -114,42 +108,30 @@ __all__ = [
     "Belief",
     "Beta",
     "Binned",
-    "BrokenContract",
-    "CSVWriter",
-    "Certificate",
-    "Comparison",
+    "Calibration",
     "DeepKLearning",
     "Dirichlet",
-    "Episode",
-    "Evaluation",
     "Gaussian",
+    "InformationDirected",
     "KLearning",
     "Known",
+    "LearnSettings",
     "Learner",
-    "LiveView",
-    "Mixture",
     "OnlineKLearning",
-    "Optimal",
+    "OptimalAgent",
     "OptimisticQLearning",
     "Plan",
     "Prior",
-    "PriorWarning",
     "QLearning",
     "Random",
-    "Report",
     "Runs",
-    "Schedule",
     "SoftQLearning",
-    "Solution",
-    "StopAtReturn",
-    "StopWhenSure",
-    "TaskWarning",
-    "TensorBoardWriter",
     "UnknownNoise",
     "WorldEnv",
     "__version__",
     "admission_queue",
     "bandit",
+    "callbacks",
     "certify",
     "check_agent",
     "compare",
@@ -160,18 +142,15 @@ __all__ = [
     "learn",
     "load",
     "optimal",
-    "play_returns",
     "random_mdp",
     "register_agent",
     "register_world",
-    "regret_bound",
     "river_swim",
     "run",
     "schedule",
     "solve",
     "solve_cone",
     "solve_vapor",
-    "solve_vapor_cone",
     "solve_vbos",
     "suggest_prior",
 ]

@@ -1,18 +1,18 @@
-"""What an agent of your own is made of, promised to stay as the API is: see docs/howto/own_agent.md.
+"""Building blocks for agents of your own, as stable as the rest of the API: see docs/howto/own_agent.md.
 
-To inherit from:        Agent, all methods but `begin`; ValueIteration, the same with a memory of `Planning`
-What it is handed:      Episode, what was seen; Streams, randomness to plan with; Task, a world to play in
-What it may hold:       Posterior, a belief as arrays; Planning (made by `planning`), a posterior with room for a plan
-Learning:               learn, a posterior from an episode; update, a `Planning` from one
-Planning:               hard_sweep and its two halves, action_values and maximum, for one layer; greedy
-Planning softly:        soft_sweep in the room of a `Soft` (made by `soft_arrays`); soft_values; boltzmann
-Playing:                play, one episode of a task; draw_action
-Compiling:              kernel; Floats and Ints, to annotate arrays
-Being kept:             marked, which fields of a record are offsets, grow, or are only room to work in
+Base classes:   Agent, all methods but `begin`; ValueIteration, the same with a memory of type `Planning`
+Arguments:      Episode, what was observed; Streams, random numbers for planning; Task, a world to play in
+Memory:         Posterior, a belief as arrays; Planning (made by `planning`), a posterior with arrays for a plan
+Learning:       learn, update a posterior from an episode; update, the same for a `Planning`
+Planning:       hard_sweep and its two halves for one layer, action_values and maximum; greedy
+Soft planning:  soft_sweep in a workspace `Soft` (made by `soft_arrays`); soft_values; boltzmann
+Playing:        play, one episode of a task; draw_action
+Compiling:      kernel; Floats and Ints, to annotate arrays
+Saving:         field_roles, which fields of a record are offsets, grow, or are scratch space
 """
 
-from klearning.numerics.compiled import kernel
-from klearning.numerics.trees import marked
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Floats, Ints
 from klearning.tabular.agents.value_iteration import Planning, ValueIteration, planning, update
 from klearning.tabular.beliefs.posterior import Episode, Posterior, learn
@@ -35,11 +35,11 @@ __all__ = [
     "action_values",
     "boltzmann",
     "draw_action",
+    "field_roles",
     "greedy",
     "hard_sweep",
     "kernel",
     "learn",
-    "marked",
     "maximum",
     "planning",
     "play",

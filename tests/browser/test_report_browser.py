@@ -5,12 +5,12 @@ import time
 import numpy as np
 import pytest
 
-from klearning.lab.experiments.spec import Spec, make_spec
+from klearning.lab.experiments.spec import Spec, make_spec, match_spec
 from klearning.lab.experiments.store import Store
 from klearning.lab.experiments.sweep import sweep
-from klearning.lab.figures.markup import number
 from klearning.lab.report import summarise, write
-from tests.browser.test_report import HOSTILE
+from klearning.numerics.display.markup import number
+from tests.lab.report.test_report import HOSTILE
 from tests.support.browser import Browser, missing
 from tests.support.crafted_records import SCRIPT, changed, places, played, sound, write_record
 from tests.support.papers import figure, tiny_store
@@ -128,10 +128,10 @@ def test_the_film_says_what_the_store_says(page, store):
         spec = next(s for s in figure("watching").runs().values() if s.agent["name"] == name and s.seed == 0)
         record = store.get(spec)
         facts = page.text(f".panel:nth-child({panel}) .facts")
-        assert facts.startswith(f"{number(record.arrays['hits'].sum())} time")
-        assert facts.endswith(f"regret {number(float(f'{record.regret[-1]:.6g}'))}")
+        assert facts.startswith(f"{number(record.hits.sum())} time")
+        assert facts.endswith(f"regret {number(float(f'{record.last_regret[0]:.6g}'))}")
     spec = next(s for s in figure("watching").runs().values() if s.agent["name"] == "KLearning" and s.seed == 0)
-    arrays = store.get(spec).arrays
+    arrays = store.arrays(spec)
     said = tip(page, ".panel:nth-child(1)", "canvas", 0.975, 0.975)  # the goal, the last of 20 rows and columns
     assert said[0] == "row 20, column 20"
     assert said[2] == f"visits {arrays['snapshot_visits'][-1][:, -1].sum():.0f}"
@@ -174,7 +174,7 @@ def test_hover_shows_the_numbers_of_the_store(page, store):
     lines = tip(page, "#regret-0", ".canvas", 0.995, 0.4)
     assert lines[0] == "episode 1,000"
     specs = [s for s in figure("watching").runs().values() if s.agent["name"] == "PSRL"]
-    mean = np.mean([store.get(spec).regret[-1] for spec in specs])
+    mean = np.mean(np.concatenate([store.get(spec).last_regret for spec in specs]))
     assert any("Thompson sampling" in line and f" {number(float(f'{mean:.6g}'))} [" in line for line in lines)
     assert len(lines) == 7
 
@@ -259,7 +259,7 @@ def test_hostile_names_are_text(tmp_path):
     spec = make_spec(sea, {"name": "PSRL"}, episodes=30, snapshots=(1, 30), protocol=HOSTILE)
     assert not sweep([spec], store).failed
     fields = {key: getattr(spec, key) for key in Spec.__dataclass_fields__} | {"agent": {"name": HOSTILE}}
-    store.put(Spec(**fields), store.get(spec).arrays)
+    store.put(Spec(**fields), store.arrays(spec))
     path = tmp_path / "report.html"
     write(store, path)
     with Browser() as browser:
@@ -305,7 +305,7 @@ def test_an_empty_store(tmp_path):
     write(Store(tmp_path / "store"), tmp_path / "report.html")
     with Browser() as browser:
         browser.open((tmp_path / "report.html").as_uri())
-        assert "No run of this store kept snapshots" in browser.text("main")
+        assert "What is in this store" in browser.text("main")
         assert browser.log("browser") == []
 
 
@@ -315,7 +315,7 @@ def match_address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("matches")
     store, game = Store(folder / "store"), {"name": "rock_paper_scissors"}
     for name in ("KLearning", "UCB", "Thompson"):
-        spec = make_spec(game, {"name": name}, opponent="best_response", episodes=30, snapshots=[1, 2, 5, 30])
+        spec = match_spec(game, {"name": name}, opponent="best_response", episodes=30, snapshots=[1, 2, 5, 30])
         sweep([spec], store)
     write(store, folder / "report.html")
     return (folder / "report.html").as_uri()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import klearning as kl
+from klearning.cli.options import build
 from tests.support.commands import COMMAND as COMMAND
 from tests.support.commands import klearning as klearning
 
@@ -28,11 +31,50 @@ def test_run_prints_a_table_and_draws(tmp_path):
     assert picture.read_bytes() == again
 
 
+FILMED = {
+    "a world": (("deep_sea", "KLearning", "-w", "depth=4"), "K-learning in DeepSea of depth 4", 1, 0),
+    "a game": (
+        ("rock_paper_scissors", "--opponent", "best_response"),
+        "K-learning in ",
+        0,
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILMED)
+def test_a_run_is_filmed(name, tmp_path):
+    """Its first seed, in one file; it is the run that the table shows."""
+    words, title, films, matches = FILMED[name]
+    page = tmp_path / "film.html"
+    done = klearning("run", *words, "-n", "30", "-s", "3,5", "--no-figure", "--json", "--film", str(page))
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    assert f"<h1>{title}" in text
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
+    reels = data["films"], data.get("matches", {"films": []})["films"]
+    assert tuple(map(len, reels)) == (films, matches)
+    film = next(film for reel in reels for film in reel)
+    assert (film["seed"], film["t"][0], film["t"][-1]) == (3, 1, 30)
+    assert film["regret"][-1] == pytest.approx(json.loads(done.stdout)["regret"][0], abs=1e-3)
+
+
+def test_what_cannot_be_filmed_is_said(tmp_path):
+    page = str(tmp_path / "film.html")
+    for words, why in (
+        (("bandit", "-n", "1"), "a single episode"),
+        (("bandit", "-w", "means=1,2,3,4,5,6,7,8,9"), "too large to draw"),
+    ):
+        done = klearning("run", *words, "-s", "1", "--no-figure", "--film", page)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert why in done.stderr
+
+
 def test_json_is_alone_on_stdout(tmp_path):
     done = klearning("run", "bandit", "-w", "means=0.1,0.9", "-n", "20", "-s", "0,3", "--json", "--no-figure")
     numbers = json.loads(done.stdout)
     assert numbers["seeds"] == [0, 3]
-    assert numbers["first_hit"] == [None, None]
+    assert "first_hit" not in numbers  # a bandit has no goal
     assert len(numbers["regret"]) == 2
 
 
@@ -53,11 +95,18 @@ WRONG = {
     "no value": (["run", "-w", "depth"], "write NAME=VALUE"),
     "temperature": (["run", "-a", "temperature=-1"], "temperature=-1"),
     "prior": (["run", "-p", "mas=1"], "did you mean 'mass'"),
+    "each name once": (["run", "-p", "foo=1"], "'reward', 'mean', 'sd', 'noise', 'a', 'b', 'strength', 'mass'"),
     "other prior": (["run", "-p", "reward=beta", "-p", "sd=1"], "'sd' is unknown"),
     "episodes": (["run", "-n", "0"], "episodes=0"),
+    "half an episode": (["run", "-n", "0.5"], "'0.5' is not a valid integer"),
+    "a file": (["learn", "simulator.py"], "'simulator.py' is a file: write simulator.py:NAME"),
+    "a version": (["learn", "FrozenLake-v9"], "did you mean 'FrozenLake-v1'"),
+    "many names": (["learn", "Pong"], "more"),
     "seeds": (["run", "-s", "0,0"], "repeats"),
     "depths": (["reproduce", "--depths", "9:3"], "is empty"),
+    "no depths": (["reproduce", "--depths", "4-6"], "write 4,6 or FROM:TO:STEP, as 4:6:2"),
     "figure": (["reproduce", "figur2"], "did you mean 'figure2'"),
+    "no such figure": (["reproduce", "figure9"], "give one of 'bayes_regret', 'figure1', 'figure2'"),
     "protocol": (["reproduce", "--protocol", "txt"], "did you mean 'text'"),
 }
 
@@ -106,7 +155,7 @@ def test_interrupted(tmp_path):
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     wait_for_work(process, 3.0)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "Traceback" not in errors
     assert not list(tmp_path.iterdir())
@@ -117,3 +166,19 @@ def test_kernels_are_compiled_although_numba_is_told_to_compile_nothing():
     words = [*COMMAND, "run", "deep_sea", "KLearning", "-n", "3", "--no-figure"]
     done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
     assert (done.returncode, "mean" in done.stdout) == (0, True), done.stderr
+
+
+def test_whole_floats_count_and_colours_of_warnings_do_not(tmp_path):
+    done = klearning("learn", "FrozenLake", "-n", "1e1", "--steps", "1e5", "-p", "sd=1", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["episodes"] == 10
+    assert done.stderr.startswith("klearning: warning: WARN: Using the latest versioned environment"), done.stderr
+
+
+def test_parts_of_a_record_are_options_after_a_dot():
+    """A calibration on the command line: its parts by name, checked like other options."""
+    agent = build(kl.KLearning, "agent", ["optimism.draws=2", "optimism.thompson_fraction=informed"])
+    assert agent == kl.KLearning(optimism=kl.Calibration(2, thompson_fraction="informed"))
+    assert build(kl.VAPOR, "agent", ["optimism=calibrated"]) == kl.VAPOR(optimism="calibrated")
+    for options, advice in ((["optimism.drws=2"], "did you mean 'optimism.draws'"), (["optimism.draws=0"], "draws=0")):
+        with pytest.raises(ValueError, match=advice):
+            build(kl.KLearning, "agent", options)

@@ -1,15 +1,21 @@
 """What every agent promises, on small worlds of every shape."""
 
+import inspect
 from dataclasses import FrozenInstanceError, fields, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import numba
 import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.numerics.rows import copy_rows
+from klearning.numerics.sparse.rows import copy_rows
 from klearning.tabular.agents import AGENTS
+from klearning.tabular.agents.fixed_optimism import FixedOptimism
+from klearning.tabular.optimism.bonuses import BONUSES
+from klearning.tabular.optimism.vapor.cone import solve_vapor_cone
+from klearning.tabular.optimism.vapor.variances import VARIANCES
+from klearning.tabular.trials.contract import BrokenContract
 from klearning.tabular.trials.trial import new_task
 from tests.support import agent_oracles as slow
 from tests.support import oracles
@@ -69,7 +75,7 @@ def test_contract(agent, world):
     assert (best - log.values >= -1e-9).all()
     for x in arrays((log[:-1], memory.policy)):
         assert np.isfinite(x).all()
-    assert not np.isnan(log.diagnostics).any()  # τ is infinite where there is but one action
+    assert not np.isnan(log.diagnostics).any()  # τ is infinite if there is but one action
     values = agent.values(memory)
     assert values.shape == (world.states,)
     assert np.isfinite(values).all()
@@ -80,7 +86,7 @@ def test_contract(agent, world):
     assert_same_bytes(same.policy, memory.policy)
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("agent", SETTINGS, ids=str)
 def test_same_bytes_whatever_the_threads_and_the_company(agent):
     world, prior = WORLDS["coin flips"]
@@ -117,7 +123,7 @@ def test_beginning_and_learning_leave_the_belief_alone(agent):
 
 @pytest.mark.parametrize("agent", SETTINGS, ids=str)
 def test_one_compilation_serves_all_worlds(agent):
-    """An array with its axes in another order, say, would be compiled anew, and read across the grain."""
+    """An array with its axes in another order, say, would be compiled again, and read across the grain."""
 
     def types(world, prior):
         task = new_task(agent, world, 5, 0)
@@ -138,8 +144,8 @@ def test_values_are_handed_out_not_shared(agent):
 # -- the same contract, as it is offered to readers -------------------------------------------------------------------
 
 
-@pytest.mark.thin(3)
-@pytest.mark.parametrize("agent", [*SETTINGS, *BANDITS], ids=str)
+@pytest.mark.thin(6)
+@pytest.mark.parametrize("agent", AS_PUBLISHED, ids=str)
 def test_check_agent_passes_them(agent):
     kl.check_agent(agent, episodes=10)
 
@@ -341,11 +347,17 @@ class Retentive(kl.PSRL):
         return memory
 
 
+class StaleOptimism(FixedOptimism):
+    def refreshed(self, memory):
+        return memory
+
+
 class Stale(kl.KLearning):
     """Keeps the bonus that it had before it forgot."""
 
-    def refreshed(self, memory):
-        return memory
+    @property
+    def algorithm(self):
+        return StaleOptimism(self.temperature, self.bonus, self.tolerance, self.optimism)
 
 
 class Unbounded(kl.QLearning):
@@ -382,19 +394,19 @@ class Forgetful:
         (Thorough(), "IndexError"),
         (Deaf(), "set_start"),
         (Unsaved(), "memory.belief"),
-        (Shifting(), "another type"),
+        (Shifting(), "memory.count is float64"),
         (Absent(), "pauses"),
         (Undiscounted(), "the discount of its belief is lost"),
         (Reckless(), "after `forbid` takes what is not allowed"),
         (Grudging(), "`forbid` does not allow again"),
         (Retentive(), "`forget` leaves its posterior's visits"),
-        (Stale(), "its plan after `forget` is of what it believed before"),
+        (Stale(), "its plan after `forget` follows from its old posterior"),
         (Unbounded(), "values after `forget` are not finite"),
     ],
     ids=lambda x: "" if isinstance(x, str) else type(x).__name__,
 )
 def test_check_agent_finds_the_broken_ones(agent, complaint):
-    with pytest.raises(kl.BrokenContract, match=f"in the world '.*': .*{complaint}"):
+    with pytest.raises(BrokenContract, match=f"in the world '.*': .*{complaint}"):
         kl.check_agent(agent, episodes=10)
 
 
@@ -438,7 +450,7 @@ def late(agent, world, episodes, seeds=4):
     return runs.optimal_value, runs.values[:, -episodes // 10 :].mean(axis=1)
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(6)
 @pytest.mark.parametrize(
     ("agent", "world"),
     [
@@ -483,10 +495,12 @@ def test_soft_q_learning_ends_with_the_boltzmann_policy_of_the_truth(world, form
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_baselines(world):
-    """Random loses the same in every episode, Optimal nothing in any."""
+    """Random loses the same in every episode, OptimalAgent nothing in any."""
     world, prior = WORLDS[world]
     even = np.full((world.states, world.actions), 1 / world.actions)
-    random, optimal = (kl.run(agent, world, prior=prior, episodes=20, seeds=2) for agent in (kl.Random(), kl.Optimal()))
+    random, optimal = (
+        kl.run(agent, world, prior=prior, episodes=20, seeds=2) for agent in (kl.Random(), kl.OptimalAgent())
+    )
     np.testing.assert_allclose(random.values, kl.evaluate(world, even).value, atol=1e-12)
     np.testing.assert_allclose(optimal.regret, 0.0, atol=1e-12)
 
@@ -494,13 +508,13 @@ def test_baselines(world):
 # -- memory -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("agent", SETTINGS, ids=str)
 def test_memory_is_in_proportion_to_states_and_actions(agent):
     """DeepSea of depth 100: S·A = 10 100, and a table of all (S_l, A, S_{l+1}) would be 680 000 numbers."""
     world = kl.deep_sea(100, slip=0.01)
-    memory, task = agent.begin(slow.belief(world)), new_task(agent, world, 20, 0)
-    memory = agent.advance(memory, task, 0, 20)
+    memory, task = agent.begin(slow.belief(world)), new_task(agent, world, 5, 0)
+    memory = agent.advance(memory, task, 0, 5)
     distinct = {id(x): x.size for x in arrays(memory)}
     size = world.states * world.actions
     assert max(distinct.values()) <= 4 * size
@@ -522,6 +536,31 @@ def test_agents_are_frozen_records(agent):
         setattr(agent, fields(agent)[0].name if fields(agent) else "scale", 2.0)
 
 
+def literals(hint):
+    """The words that an annotation lists."""
+    parts = [hint] if get_origin(hint) is Literal else get_args(hint)
+    return {word for part in parts if get_origin(part) is Literal for word in get_args(part)}
+
+
+@pytest.mark.parametrize("cls", AGENTS.values())
+def test_choices_are_in_the_signature(cls):
+    """What a setting may be is annotated as a Literal, so that editors list it, and no choice is missing."""
+    hints = get_type_hints(cls)
+    listed = {field.name for field in fields(cls) if literals(hints[field.name])}
+    assert listed == set(getattr(cls, "choices", {}))
+    for setting, choices in getattr(cls, "choices", {}).items():
+        assert literals(hints[setting]) == set(choices), setting
+
+
+@pytest.mark.parametrize(
+    ("solve", "names"),
+    [(kl.solve, BONUSES), (kl.solve_vapor, VARIANCES), (solve_vapor_cone, VARIANCES),
+     (kl.solve_cone, [name for name, bonus in BONUSES.items() if not bonus.prices])],
+)  # fmt: skip
+def test_bonuses_are_in_the_signature(solve, names):
+    assert literals(get_type_hints(inspect.unwrap(solve))["bonus"]) == set(names)
+
+
 @pytest.mark.parametrize("cls", AGENTS.values())
 def test_unknown_names_are_type_errors(cls):
     with pytest.raises(TypeError, match="epsylon"):
@@ -534,18 +573,18 @@ STEP = (0.0, -1.0, 1.5, np.nan, "rising", None)
 WRONG: dict[str, tuple[Any, ...]] = {  # by field, whatever the agent
     "accuracy": DELTA,
     "bonus": ("chernoff", 1, None),
+    "concentration": (1e-4, 1e4, *NOT_POSITIVE),
     "delta": DELTA,
     "discount": (-0.1, 1.1, np.nan, "none"),
-    "draws": EPISODES_TOTAL,
     "episodes": EPISODES_TOTAL,
     "epsilon": (-0.1, 1.1, np.nan, "often"),
     "form": ("soft", None),
     "imagined_reward": (np.nan, np.inf, "one"),
     "least_visits": (0.5, 0, -1, np.nan, "few"),
-    "margin": NEGATIVE,
     "noise": NOT_POSITIVE[:-1],
     "optimism": (0.0, 1.1, np.nan, "calm", None),
     "order": ("sideways", 1, None),
+    "patience": NEGATIVE,
     "rate": (0.0, 1.1, np.nan, "slow", None),
     "replay": (-1, 2.5, True, "all"),
     "scale": NEGATIVE,
@@ -553,7 +592,6 @@ WRONG: dict[str, tuple[Any, ...]] = {  # by field, whatever the agent
     "sharpness": (0.5, np.nan, np.inf, "blunt", None),
     "step": STEP,
     "temperature": NOT_POSITIVE,
-    "thompson": (-0.1, 1.1, np.nan, "often"),
     "tolerance": (0.0, 2.0, "low"),
     "window": EPISODES_TOTAL,
 }

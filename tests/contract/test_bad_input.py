@@ -1,5 +1,8 @@
 """Every mistake is a ValueError that names the field, and says what to give."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -46,6 +49,11 @@ CASES = {
     "bernoulli range": (lambda: layers(rewards=[[[0, 2]], [[0, 0], [0, 0]]], noise="bernoulli"), r"outside \[0, 1\]"),
     "goal": (lambda: layers(goal=(9, 0)), "goal"),
     "text for numbers": (lambda: layers(rewards=[[["a", "b"]], [[0, 0], [0, 0]]]), "not an array of numbers"),
+    "no mdp": (lambda: kl.optimal("FrozenLake-v1"), "mdp='FrozenLake-v1' is not an MDP: give one"),
+    "no mdp to evaluate": (lambda: kl.evaluate(None, []), "mdp=None is not an MDP"),
+    "an environment's name": (lambda: kl.run(kl.PSRL(), "Taxi-v3"), r"in an environment, kl.learn\(agent, 'Taxi-v3'\)"),
+    "half an episode": (lambda: kl.run(kl.PSRL(), kl.deep_sea(3), episodes=1.5), "episodes=1.5 is not a whole number"),
+    "settings": (lambda: kl.learn(kl.PSRL(), "FrozenLake-v1", settings={}), r"give for example kl.LearnSettings\("),
     "horizon": (lambda: kl.MDP.from_stationary([[0.0]], [[[1.0]]], [1.0], 0), "horizon=0 is too small"),
     "horizon float": (lambda: kl.MDP.from_stationary([[0.0]], [[[1.0]]], [1.0], 2.5), "horizon=2.5 is not a whole"),
     "stationary rows": (lambda: kl.MDP.from_stationary([[0.0]], [[[0.7]]], [1.0], 2), "sums to 0.7"),
@@ -77,8 +85,8 @@ CASES = {
     "sd text": (lambda: kl.Gaussian(sd="big"), "sd='big' is not a number"),
     "beta": (lambda: kl.Beta(0.0, 1.0), "a=0.0 is out of range"),
     "mass": (lambda: kl.Dirichlet(0.0), "mass=0.0"),
-    "prior reward": (lambda: kl.Prior(reward=1.0), "reward=1.0 is no reward prior"),
-    "prior transitions": (lambda: kl.Prior(transitions=0.3), "transitions=0.3 is no transition prior"),
+    "prior reward": (lambda: kl.Prior(reward=1.0), "reward=1.0 is not a reward prior"),
+    "prior transitions": (lambda: kl.Prior(transitions=0.3), "transitions=0.3 is not a transition prior"),
     "span": (lambda: kl.solve(counts(prior=kl.Prior(span=-1.0)), bonus="sharp"), "span=-1.0"),
     "span length": (lambda: kl.solve(counts(prior=kl.Prior(span=[1.0])), bonus="sharp"), "span has shape"),
     "support empty": (
@@ -123,7 +131,7 @@ CASES = {
     "threads": (lambda: kl.run(kl.KLearning(), kl.deep_sea(3), threads=0), "threads=0"),
     "policy": (lambda: kl.evaluate(kl.deep_sea(2), np.full((3, 2), 0.4)), "sums to 0.8"),
     "policy shape": (lambda: kl.evaluate(kl.deep_sea(2), np.full((2, 2), 0.5)), "policy has shape"),
-    "path": (lambda: counts().update([0, 0], [0, 0], [0.0, 0.0]), "is no path"),
+    "path": (lambda: counts().update([0, 0], [0, 0], [0.0, 0.0]), "is not a path"),
     "path actions": (lambda: counts().update([0, 1], [0, 2], [0.0, 0.0]), "actions="),
     "path rewards": (lambda: counts().update([0, 1], [0, 1], [0.0, np.inf]), "not finite"),
     "cone solver": (lambda: kl.solve_cone(counts(), solver="CLARABELL"), "did you mean 'CLARABEL'"),
@@ -139,3 +147,17 @@ def test_mistakes_are_named(mistake, message):
 def test_unknown_names_are_errors():
     with pytest.raises(TypeError):
         kl.KLearning(temprature=1.0)
+
+
+def test_a_misspelt_name_of_the_package_has_a_suggestion():
+    """Python's own, in the last line of a traceback."""
+    code = "import klearning as kl; kl.VAPOUR"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.endswith(
+        "AttributeError: module 'klearning' has no attribute 'VAPOUR'. Did you mean: 'VAPOR'?\n"
+    )
+
+
+def test_whole_floats_count():
+    one, other = (kl.run(kl.PSRL(), kl.deep_sea(3), episodes=n, seeds=1) for n in (1e2, 100))
+    assert (one.regret == other.regret).all()

@@ -1,4 +1,4 @@
-"""Folders that cannot be written, and no shared memory: real mounts, in a namespace of their own, where that may be."""
+"""Folders that cannot be written, and no shared memory: real mounts, in a namespace of their own, if that may be."""
 
 import shutil
 import subprocess

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gymnasium.spaces import Discrete
 
 import klearning as kl
 from klearning.games.newton import new_workspace
@@ -56,6 +57,7 @@ def crowd(record, rng):
     return put(record)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("shape", [(4, 2), (2, 4), (3, 3), (4, 4), (5, 7), (8, 8), (16, 3)])
 def test_a_game(shape):
     rng, (m, n) = np.random.default_rng(0), shape
@@ -111,3 +113,25 @@ def test_no_loop_that_may_be_reordered_adds_up_and_writes():
     loops = [(name, loop) for name, kernel in kernels.items() for loop in ast.walk(kernel) if isinstance(loop, ast.For)]
     assert not [f"{name}, line {loop.lineno}" for name, loop in loops if adds_up_and_writes(loop)]
     assert adds_up_and_writes(ast.parse("for i in range(n):\n    x[i] = y[i]\n    s += x[i]").body[0])
+
+
+@pytest.mark.thin(8)
+@pytest.mark.parametrize("agent", [agent for agent in SETTINGS if callable(agent.plan)], ids=str)
+def test_a_memory_holds_its_arrays(agent):
+    """A kernel that returns a record hands its arrays over: none is a view of memory that nothing keeps alive."""
+    learner = kl.Learner(agent, Discrete(4), Discrete(2), agent.longest_horizon or 3)
+    for t in range(6):
+        learner.act(t % 3)
+        learner.observe(0.5, (t + 1) % 3, t % 2 == 1)
+        if learner.over:
+            learner.end_episode()
+    for array in arrays_in(learner.memory):
+        assert array.flags.owndata or array.base is not None
+
+
+def arrays_in(part):
+    if isinstance(part, np.ndarray):
+        yield part
+    elif isinstance(part, tuple):
+        for inner in part:
+            yield from arrays_in(inner)

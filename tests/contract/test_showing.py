@@ -68,7 +68,7 @@ def test_objects_are_short(name):
 
 
 def test_what_is_shown_is_escaped(runs):
-    named = replace(runs, world=replace(runs.world, name="<script>alert(1)</script>"))
+    named = replace(runs, setting=runs.setting._replace(world=replace(runs.world, name="<script>alert(1)</script>")))
     assert "<script" not in named._repr_html_()
     assert "&lt;script&gt;" in named._repr_html_()
 
@@ -132,6 +132,25 @@ def test_plans_draw_themselves():
     matplotlib.pyplot.close("all")
 
 
+def test_curves_have_the_interval_of_the_summary():
+    runs = kl.run(kl.PSRL(), kl.deep_sea(4), episodes=30, seeds=12)
+    ax = runs.plot()
+    assert ax.get_legend().get_texts()[0].get_text() == "PSRL, mean of 12, 95% interval"
+    band = ax.collections[0].get_paths()[0].vertices
+    ends = sorted({y for x, y in band if x == 30})
+    assert f"[{ends[0]:.4g}, {ends[-1]:.4g}]" in runs.summary()
+    assert not kl.run(kl.PSRL(), kl.deep_sea(4), episodes=30, seeds=9).plot().collections
+    matplotlib.pyplot.close("all")
+
+
+def test_pyplot_shows_the_figure_of_a_comparison(runs):
+    other = kl.run(kl.Random(), kl.deep_sea(4), episodes=30, seeds=[3, 1])
+    figure = kl.compare({"PSRL": runs, "chance": other}).plot()
+    assert matplotlib.pyplot.fignum_exists(figure.number)
+    figure.show()  # AttributeError for a figure that pyplot does not manage
+    matplotlib.pyplot.close("all")
+
+
 def test_without_matplotlib_or_pandas_one_line_says_what_to_do(runs, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "pandas", None)
@@ -158,6 +177,6 @@ def test_an_agent_of_anybodys_is_shown():
         """Somebody's own."""
 
     runs = kl.run(Mine(), kl.deep_sea(3), episodes=3, seeds=1)
-    assert "Mine()" in repr(runs)
+    assert "Mine(" in repr(runs)
     assert "Mine" in runs.plot().get_legend().get_texts()[0].get_text()
     matplotlib.pyplot.close("all")

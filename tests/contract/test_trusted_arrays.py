@@ -15,7 +15,7 @@ FIELDS = {
     "layers of other states": ({"layers": np.array([0, 2, 3])}, "reward"),
     "layers that fall": ({"layers": np.array([0, 3, 1, 15])}, "layers"),
     "layers as a list": ({"layers": [0, 15]}, "layers"),
-    "rewards that are no numbers": ({"reward": np.full((2, 15), np.nan)}, "reward"),
+    "rewards that are not numbers": ({"reward": np.full((2, 15), np.nan)}, "reward"),
     "an end that no layer has": ({"end": 1}, "end"),
     "a goal beyond the last state": ({"goal": (99, 0)}, "goal"),
     "noise below zero": ({"noise": -1.0}, "noise"),
@@ -32,7 +32,7 @@ POOLS = {
     "no room": {"room": np.zeros_like(ROWS.room)},
     "endless room": {"room": ROWS.room + 10**12},
     "weights below zero": {"weight": -ROWS.weight},
-    "weights that are no numbers": {"weight": ROWS.weight * np.nan},
+    "weights that are not numbers": {"weight": ROWS.weight * np.nan},
     "weights that sum to two": {"weight": 2.0 * ROWS.weight},
     "whole weights": {"weight": ROWS.weight.astype(np.int64)},
 }
@@ -56,13 +56,13 @@ BELIEFS = {
 }
 NO_BELIEF = {
     "visits below zero": ("layered", lambda b: {"visits": b.visits - 5.0}, "visits"),
-    "visits that are no numbers": ("layered", lambda b: {"visits": b.visits * np.nan}, "visits"),
+    "visits that are not numbers": ("layered", lambda b: {"visits": b.visits * np.nan}, "visits"),
     "visits without end": ("layered", lambda b: {"visits": b.visits + np.inf}, "visits"),
     "visits that end where nothing is over": ("stationary", lambda b: {"visits": np.zeros((2, 3))}, "visits"),
     "visits of fewer states": ("layered", lambda b: {"visits": b.visits[:, :2]}, "visits"),
     "whole visits": ("layered", lambda b: {"visits": np.zeros((2, 6), np.int64)}, "visits"),
     "sums of fewer states": ("layered", lambda b: {"reward_sums": b.reward_sums[:, :2]}, "reward_sums"),
-    "sums that are no numbers": ("layered", lambda b: {"reward_sums": b.reward_sums + np.nan}, "reward_sums"),
+    "sums that are not numbers": ("layered", lambda b: {"reward_sums": b.reward_sums + np.nan}, "reward_sums"),
     "a start of another width": ("layered", lambda b: {"initial": np.ones(2) / 2}, "initial"),
     "an end that no layer has": ("layered", lambda b: {"end": 1}, "end"),
     "layers that fall": ("layered", lambda b: {"tables": b.tables._replace(layers=b.layers[::-1].copy())}, "layers"),
@@ -73,7 +73,7 @@ NO_BELIEF = {
         "tables.first",
     ),
     "mass below zero": ("layered", lambda b: {"transitions": b.transitions._replace(even_mass=-1.0)}, "even_mass"),
-    "mass that is no number": ("layered", lambda b: {"transitions": b.transitions._replace(total=np.nan)}, "total"),
+    "mass that is not a number": ("layered", lambda b: {"transitions": b.transitions._replace(total=np.nan)}, "total"),
 }
 
 

@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from klearning.deep import DQN, BootstrappedDQN, DeepKLearning, EnsembleKLearning, fused
-from klearning.deep.pure_worlds import Catch, DeepSea
+from bench import fused
+from bench.pure_worlds import Catch, DeepSea
+from klearning.deep import DQN, BootstrappedDQN, DeepKLearning, EnsembleKLearning
 from klearning.deep.replay import Steps
 
 FEATURES, ACTIONS, BATCH = 3, 2, 5
@@ -23,7 +24,7 @@ def begun(agent):
 
 @partial(jax.jit, static_argnums=0)
 def loss(agent, memory, steps):
-    return agent.loss(memory.params, memory, steps, agent.beside(memory, steps))
+    return agent.losses(memory.params, steps.x, steps.action, agent.targets(memory, steps, jnp.arange(BATCH)))[0]
 
 
 @partial(jax.jit, static_argnums=0)
@@ -108,7 +109,7 @@ def learnt(agent):
     return m, jax.jit(learn)(m, batch())
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("kind", [DeepKLearning, DQN, BootstrappedDQN, EnsembleKLearning])
 @pytest.mark.parametrize("whole", [False, True])
 def test_acting_in_numpy_is_acting_in_jax(kind, whole):
@@ -117,6 +118,8 @@ def test_acting_in_numpy_is_acting_in_jax(kind, whole):
     like = np.zeros((), np.int32) if whole else np.zeros(FEATURES, np.float32)
     m = agent.begin(jax.random.key(0), jnp.asarray(like), FEATURES, ACTIONS)
     m = m._replace(target=moved(m.params), seen=jnp.array(1500))
+    if not whole:
+        m = m._replace(scaling=m.scaling._replace(centre=jnp.arange(3.0), gain=jnp.array([1.0, 2.0, 0.5])))
     copied = jax.tree.map(np.array, agent.acting(m))
     for x in (np.array(2, np.int32), np.array(0, np.int32)) if whole else rng.normal(size=(5, FEATURES)):
         x = np.asarray(x, like.dtype)
@@ -188,7 +191,7 @@ def test_the_ensembles_temperature_rests_where_entropy_and_bonus_balance():
     agent = EnsembleKLearning(members=2, temperature=0.5, temperature_rate=0.2, **SMALL)
     m, H = begun(agent), 2.0
     for C, sign in ((0.5, 0), (5.0, 1), (0.05, -1)):  # τ = √(C/H) is 0.5, above it, below it
-        change = float(agent.concluded(m, jnp.array([H, C])).log_tau - m.log_tau)
+        change = float(agent.on_episode_end(m, jnp.array([H, C])).log_tau - m.log_tau)
         assert np.sign(round(change, 6)) == sign
         assert abs(change) <= 0.2
 

@@ -95,5 +95,5 @@ def test_a_deep_agent_runs_a_setting(name):
 
 
 def test_an_agent_that_counts_states_is_told_so():
-    with pytest.raises(ValueError, match=r"counts states.*give an agent of klearning.deep"):
+    with pytest.raises(ValueError, match=r"is tabular.*give an agent of klearning.deep"):
         sweep.run_setting("cartpole", {"seed": 0}, kl.PSRL(), 1)

@@ -11,8 +11,8 @@ from bsuite.environments import catch as their_catch
 from bsuite.environments import deep_sea as their_deep_sea
 
 from bench.control import Acrobot, CartPole, MountainCar
+from bench.pure_worlds import Catch, DeepSea
 from klearning.deep.features import Features
-from klearning.deep.pure_worlds import Catch, DeepSea
 
 STEPS = 400
 
@@ -69,9 +69,11 @@ def played(env, world, actions, key):
     return first, steps
 
 
-def test_deep_sea_is_bsuites_step_for_step():
+@pytest.mark.parametrize("picture", [False, True])
+def test_deep_sea_is_bsuites_step_for_step(picture):
     N, rng = 6, np.random.default_rng(0)
-    env, successes = DeepSea(N), 0
+    env, successes = DeepSea(N, picture=picture), 0
+    features = Features(gymnasium.spaces.Box(0.0, 1.0, (N, N)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         real = their_deep_sea.DeepSea(N, mapping_seed=3)
@@ -91,7 +93,8 @@ def test_deep_sea_is_bsuites_step_for_step():
             assert reward == pytest.approx(timestep.reward, abs=1e-6)
             assert bool(terminal) == timestep.last() == (t == N - 1)
             if not terminal:
-                assert timestep.observation.ravel()[seen] == 1.0
+                shown = features(timestep.observation)
+                np.testing.assert_allclose(seen, shown if picture else shown.argmax())
         success = real.bsuite_info()["total_bad_episodes"] == bad
         assert [bool(step[3]) for step in steps] == [False] * (N - 1) + [success]
         successes += success
@@ -126,23 +129,23 @@ def test_stochastic_deep_sea_slips_straight_down_and_is_noisy_in_two_cells():
     assert reward[corner].mean() == pytest.approx(1 - 0.01 / N, abs=4.5 / corner.sum() ** 0.5)
     assert reward[corner].std() == pytest.approx(1.0, abs=4.5 / (2 * corner.sum()) ** 0.5)
     assert (left.sum(), reward[left].std() > 0.3) == (left.sum(), True)
-    assert good[:, -1].all()  # a slip is no fault
+    assert good[:, -1].all()  # a slip is not a fault
     assert not good[:, :-1].any()
 
 
 @pytest.mark.slow
 def test_catch_is_bsuites_step_for_step():
     env, rng, caught = Catch(), np.random.default_rng(0), 0
-    real = their_catch.Catch(seed=0)
+    real, features = their_catch.Catch(seed=0), Features(gymnasium.spaces.Box(0.0, 1.0, (10, 5)))
     for _ in range(20):
         timestep = real.reset()
         actions = rng.integers(3, size=env.horizon).tolist()
         key = next(k for k in map(jax.random.key, range(1000)) if int(env.reset(0.0, k)[0].column) == real._ball_x)
         first, steps = played(env, 0.0, actions, key)
-        np.testing.assert_array_equal(first, 2.0 * timestep.observation.ravel() - 1.0)
+        np.testing.assert_allclose(first, features(timestep.observation))
         for action, (seen, reward, terminal, good) in zip(actions, steps, strict=True):
             timestep = real.step(action)
             assert (reward, bool(terminal), bool(good)) == (timestep.reward, timestep.last(), timestep.reward == 1.0)
-            np.testing.assert_array_equal(seen, 2.0 * timestep.observation.ravel() - 1.0)
+            np.testing.assert_allclose(seen, features(timestep.observation))
         caught += bool(good)
     assert 0 < caught < 20

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import klearning as kl
 from klearning.lab import theory
+from klearning.lab.theory import regret_bound
 from tests.support.cases import modest
 
 
@@ -75,40 +76,40 @@ def test_the_arithmetic_of_the_theorem():
 def test_before_that_regret_is_below_the_bound_anyhow(episodes):
     """Mean rewards in [0, 1]: N episodes lose at most N·L, which is below the bound for every A ≥ 2 and S ≥ L."""
     for L in (1, 2, 5, 50):
-        assert episodes * L <= kl.regret_bound((L, L, 2), episodes, noise=0.0)
+        assert episodes * L <= regret_bound((L, L, 2), episodes, noise=0.0)
 
 
 def test_the_bound_by_hand():
     world = kl.deep_sea(4, noise=0.5)  # L = 4, S = 10, A = 2
     want = 2 * math.sqrt((0.25 + 16) * 10 * 2 * 28 * math.log(2) * (1 + math.log(7)))
-    assert kl.regret_bound(world, 7) == pytest.approx(want)
-    assert kl.regret_bound((4, 10, 2), 7, 0.5) == pytest.approx(want)
-    assert kl.regret_bound(world, 7, noise=1.0) > want
-    several = kl.regret_bound(world, np.array([7.0, 14.0]))
+    assert regret_bound(world, 7) == pytest.approx(want)
+    assert regret_bound((4, 10, 2), 7, 0.5) == pytest.approx(want)
+    assert regret_bound(world, 7, noise=1.0) > want
+    several = regret_bound(world, np.array([7.0, 14.0]))
     assert several.shape == (2,)
     assert several[0] == pytest.approx(want)
     coins = kl.bandit([0.1, 0.9], noise="bernoulli")
-    assert kl.regret_bound(coins, 1) == pytest.approx(2 * math.sqrt(1.25 * 2 * math.log(2)))
-    assert kl.regret_bound(kl.bandit([0.5]), 9) == 0.0
-    assert theory.lower_bound(world, 7) == pytest.approx(math.sqrt(4 * 10 * 2 * 28))
+    assert regret_bound(coins, 1) == pytest.approx(2 * math.sqrt(1.25 * 2 * math.log(2)))
+    assert regret_bound(kl.bandit([0.5]), 9) == 0.0
+    assert theory.bounds.lower_bound(world, 7) == pytest.approx(math.sqrt(4 * 10 * 2 * 28))
     belief = kl.Belief.empty(kl.Prior(), [1, 2], 2, [1.0])
-    assert kl.regret_bound(belief, 5, 0.3) == kl.regret_bound((2, 3, 2), 5, 0.3)
+    assert regret_bound(belief, 5, 0.3) == regret_bound((2, 3, 2), 5, 0.3)
 
 
 def test_the_bounds_are_a_factor_of_root_l_apart_up_to_logarithms():
     for L in (1, 4, 16):
-        ratio = kl.regret_bound((L, 3 * L, 2), 50, 0.0) / theory.lower_bound((L, 3 * L, 2), 50)
+        ratio = regret_bound((L, 3 * L, 2), 50, 0.0) / theory.bounds.lower_bound((L, 3 * L, 2), 50)
         assert ratio == pytest.approx(2 * math.sqrt(L * math.log(2) * (1 + math.log(50))))
 
 
 def test_errors_name_the_fix():
     for wrong, message in (((2, 1, 2), "over all layers"), ((2, 3), "horizon, states, actions"), ("x", "give an MDP")):
         with pytest.raises(ValueError, match=message):
-            kl.regret_bound(wrong, 1, 0.1)
+            regret_bound(wrong, 1, 0.1)
     with pytest.raises(ValueError, match="noise"):
-        kl.regret_bound((1, 1, 2), 1)
+        regret_bound((1, 1, 2), 1)
     with pytest.raises(ValueError, match="at least 1"):
-        kl.regret_bound((1, 1, 2), [3, 0], 0.1)
+        regret_bound((1, 1, 2), [3, 0], 0.1)
     with pytest.raises(ValueError, match="form"):
         theory.pigeonhole(greedy_for_the_sum, 1, 1, "visits")
 

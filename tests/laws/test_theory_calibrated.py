@@ -19,8 +19,8 @@ shares = st.floats(-6.0, 0.0).map(lambda x: float(np.exp(x)))
 def test_the_bound_is_return_and_phi(case, bonus, optimism, tau):
     """f_κ(τ) = J + Φ_κ at any τ, and so at the best."""
     belief = case.belief()
-    assert theory.optimism_identity(belief, optimism, tau, bonus).equal(1e-8)
-    assert theory.optimism_identity(belief, optimism, bonus=bonus).equal(1e-8)
+    assert theory.calibrated.optimism_identity(belief, optimism, tau, bonus).equal(1e-8)
+    assert theory.calibrated.optimism_identity(belief, optimism, bonus=bonus).equal(1e-8)
 
 
 @modest
@@ -31,7 +31,7 @@ def test_regret_of_an_episode(example, optimism, tau):
     belief = case.belief()
     value = posterior.at_start(posterior.q_values[0].max(axis=2))[0]
     for temperature in ("optimal", tau):
-        law = theory.calibrated_regret(belief, posterior, optimism, temperature, bonus)
+        law = theory.calibrated.calibrated_regret(belief, posterior, optimism, temperature, bonus)
         assert law.holds()
         if kl.solve(belief, temperature, bonus, optimism=optimism).bound < value:
             assert law.equal(1e-8)
@@ -43,20 +43,20 @@ def test_both_terms_are_needed():
     posterior = theory.quadrature(belief, 5)
     for optimism, short in ((0.01, True), (1.0, False)):
         plan = kl.solve(belief, optimism=optimism)
-        law = theory.calibrated_regret(belief, posterior, optimism)
+        law = theory.calibrated.calibrated_regret(belief, posterior, optimism)
         assert law.holds()
         assert law.equal() == short
-        assert (law.lower > theory.shared_phi(belief, plan, optimism)) == short
+        assert (law.lower > theory.calibrated.shared_phi(belief, plan, optimism)) == short
 
 
 @modest
 @given(enumerable(), st.integers(0, 2**32 - 1))
 def test_what_is_missed_on_a_path_of_the_mean_model(example, seed):
-    """By enumeration, for a policy that is nobody's."""
+    """By enumeration, for any policy."""
     case, posterior, _ = example
     rng = np.random.default_rng(seed)
     policy = [rng.dirichlet(np.ones(Q.shape[2]), Q.shape[1]) for Q in posterior.q_values]
-    assert theory.missed_on_path(case.belief(), posterior, policy).equal(1e-8)
+    assert theory.calibrated.missed_on_path(case.belief(), posterior, policy).equal(1e-8)
 
 
 @modest
@@ -64,16 +64,16 @@ def test_what_is_missed_on_a_path_of_the_mean_model(example, seed):
 def test_the_bound_is_convex_in_the_root_of_the_share(case, bonus, optimism, other):
     """Above every tangent, whose slope is that of the envelope: near κ both sides are the same to second order."""
     belief = case.belief()
-    law = theory.optimism_tangent(belief, optimism, other, bonus)
+    law = theory.calibrated.optimism_tangent(belief, optimism, other, bonus)
     assert law.holds(tolerance=1e-8)
-    phi = theory.shared_phi(belief, kl.solve(belief, bonus=bonus, optimism=optimism), optimism, bonus)
-    near = theory.optimism_tangent(belief, optimism, optimism * 0.998, bonus)
+    phi = theory.calibrated.shared_phi(belief, kl.solve(belief, bonus=bonus, optimism=optimism), optimism, bonus)
+    near = theory.calibrated.optimism_tangent(belief, optimism, optimism * 0.998, bonus)
     assert abs(near.slack[0]) <= 1e-4 * phi + 1e-9 * (1 + abs(near.upper))
 
 
 def test_tied_layers_are_refused():
     belief = kl.Belief.empty(kl.Prior(stationary=True), [2, 2], 2, [0.5, 0.5])
     with pytest.raises(ValueError, match="stationary=True"):
-        theory.calibrated_regret(belief, theory.draws(belief, 10), 0.5)
+        theory.calibrated.calibrated_regret(belief, theory.draws(belief, 10), 0.5)
     with pytest.raises(ValueError, match="missed_on_path"):
-        theory.missed_on_path(belief, theory.draws(belief, 10), [np.full((2, 2), 0.5)] * 2)
+        theory.calibrated.missed_on_path(belief, theory.draws(belief, 10), [np.full((2, 2), 0.5)] * 2)

@@ -39,7 +39,7 @@ def test_k_values_bound_certainty_equivalents(example, tau):
 @given(enumerable(), temperatures)
 def test_the_bellman_inequality(example, tau):
     case, posterior, bonus = example
-    assert theory.bellman_inequality(case.belief(), posterior, tau, bonus).holds()
+    assert theory.certainty.bellman_inequality(case.belief(), posterior, tau, bonus).holds()
 
 
 @modest
@@ -48,20 +48,22 @@ def test_the_bellman_inequality_of_cumulants(example, tau):
     """l-bellman-ineq. It is the sharper one: it has the exact cumulant of the reward."""
     case, posterior, _ = example
     belief = case.belief()
-    law = theory.cumulant_inequality(belief, posterior, 1 / tau)
+    law = theory.certainty.cumulant_inequality(belief, posterior, 1 / tau)
     assert law.holds()
     left = np.arange(belief.horizon - 1, -1, -1.0)
     price = [(k / tau) ** 2 / (2 * np.maximum(n, 1)) for k, n in zip(left, case.visits)]
-    rewards = theory.reward_cumulants(belief, 1 / tau)
-    oracles.assert_close(theory.tilde_cumulants(belief, 1 / tau), [g + x for g, x in zip(rewards, price)], 1e-9)
-    assert (tau * law.slack <= theory.bellman_inequality(belief, posterior, tau, "paper").slack + 1e-9).all()
+    rewards = theory.cumulants.reward_cumulants(belief, 1 / tau)
+    oracles.assert_close(
+        theory.certainty.tilde_cumulants(belief, 1 / tau), [g + x for g, x in zip(rewards, price)], 1e-9
+    )
+    assert (tau * law.slack <= theory.certainty.bellman_inequality(belief, posterior, tau, "paper").slack + 1e-9).all()
 
 
 @modest
 @given(enumerable(), temperatures)
 def test_the_maximal_chain(example, tau):
     case, posterior, bonus = example
-    chain = theory.maximal_chain(case.belief(), posterior, tau, bonus)
+    chain = theory.certainty.maximal_chain(case.belief(), posterior, tau, bonus)
     assert chain.first.holds()
     assert chain.second.holds()
     best = [posterior.weights @ Q.max(axis=2).reshape(len(Q), -1) for Q in posterior.q_values]
@@ -77,8 +79,8 @@ def test_the_maximal_chain_needs_its_whole_temperature():
     arms, tau = 1000, 0.2
     worlds = [kl.MDP.from_layers([np.eye(arms)[None, i]], [], [1.0]) for i in range(arms)]
     Q = theory.certainty_equivalents(theory.mixture(worlds), tau).values[0]
-    cooler = theory.soft_maximum(Q, tau / 2)
-    assert theory.soft_maximum(Q, tau) >= 1.0 > cooler
+    cooler = theory.optimistic.soft_maximum(Q, tau / 2)
+    assert theory.optimistic.soft_maximum(Q, tau) >= 1.0 > cooler
 
 
 @modest
@@ -87,17 +89,17 @@ def test_the_maximal_inequality(x, log_tau, seed):
     """l-max-ineq, of any law, dependent or not; at τ = 0 too."""
     weights = np.random.default_rng(seed).dirichlet(np.ones(len(x)))
     tau = math.exp(log_tau)
-    law = theory.maximal_inequality(x, tau, weights)
+    law = theory.certainty.maximal_inequality(x, tau, weights)
     assert law.holds()
     plain = tau * np.log(sum(weights @ np.exp((x[:, i] - x.max()) / tau) for i in range(x.shape[1]))) + x.max()
     assert law.upper == pytest.approx(plain, rel=1e-9, abs=1e-9)
-    assert theory.maximal_inequality(x, 0.0, weights).holds()
+    assert theory.certainty.maximal_inequality(x, 0.0, weights).holds()
 
 
 @modest
 @given(outcomes, outcomes, temperatures)
 def test_certainty_equivalents_of_independents_add_up(x, y, tau):
-    assert theory.sum_of_independents(x[:, 0], y[:, 0], tau).equal()
+    assert theory.certainty.sum_of_independents(x[:, 0], y[:, 0], tau).equal()
 
 
 @modest
@@ -154,6 +156,7 @@ def test_a_quadrature_has_the_means_of_its_belief(reward):
     oracles.assert_close(posterior.average(posterior.transitions).values, P, 1e-9)
 
 
+@pytest.mark.slow
 def test_draws_agree_with_a_fine_quadrature():
     """One action, so that nothing is kinked and the rule is exact to 1e-6; 5 errors on 8 numbers: 4.6e-6 by chance."""
     case = random_case(np.random.default_rng(5), [1, 2, 1], 1, "beta", "even", most=4)
@@ -165,7 +168,7 @@ def test_draws_agree_with_a_fine_quadrature():
         assert (np.abs(value - want) <= 5 * error + 1e-6).all()
 
 
-@pytest.mark.thin(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("bonus", ["paper", "sharp"])
 def test_the_laws_on_draws(bonus):
     """Up to 5 standard errors, one-sided, on 14 numbers a law, were every bound tight: 1.6e-5 by chance a bonus."""
@@ -174,9 +177,9 @@ def test_the_laws_on_draws(bonus):
     posterior = theory.draws(belief, 3000, seed=2)
     tau = kl.solve(belief, bonus=bonus).temperature
     assert theory.k_value_inequality(belief, posterior, tau, bonus).holds()
-    assert theory.bellman_inequality(belief, posterior, tau, bonus).holds()
-    assert theory.cumulant_inequality(belief, posterior, 1 / tau).holds()
-    chain = theory.maximal_chain(belief, posterior, tau, bonus)
+    assert theory.certainty.bellman_inequality(belief, posterior, tau, bonus).holds()
+    assert theory.certainty.cumulant_inequality(belief, posterior, 1 / tau).holds()
+    chain = theory.certainty.maximal_chain(belief, posterior, tau, bonus)
     assert chain.first.holds()
     assert chain.second.holds()
 
@@ -189,7 +192,7 @@ def test_without_a_transition_term_the_bound_fails():
         belief = kl.Belief.from_counts(prior, *seen)
         posterior = theory.quadrature(belief, 20)
         assert theory.k_value_inequality(belief, posterior, 0.3, bonus).holds() == holds
-        assert theory.bellman_inequality(belief, posterior, 0.3, bonus).holds() == holds
+        assert theory.certainty.bellman_inequality(belief, posterior, 0.3, bonus).holds() == holds
 
 
 def test_errors_name_the_fix():

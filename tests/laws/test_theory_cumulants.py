@@ -10,6 +10,7 @@ from scipy.special import hyp1f1, roots_hermitenorm
 
 import klearning as kl
 from klearning.lab import theory
+from klearning.tabular.beliefs import distributions
 from klearning.tabular.beliefs.distributions import gauss_beta, gauss_dirichlet, gauss_normal
 from tests.support import oracles
 from tests.support.cases import cases, modest, random_case
@@ -22,8 +23,10 @@ masses = st.floats(0.05, 30.0)
 def test_the_cumulant_of_a_coin(heads, tails, beta):
     """log ₁F₁, to a relative 1e-11; and the Dirichlet of two is the same number by another series."""
     exact = math.log(hyp1f1(heads, heads + tails, beta))
-    assert theory.beta_cumulant(heads, tails, beta) == pytest.approx(exact, rel=1e-9, abs=1e-11)
-    assert theory.dirichlet_cumulant([heads, tails], [1.0, 0.0], beta) == pytest.approx(exact, rel=1e-9, abs=1e-11)
+    assert distributions.beta_cumulant(heads, tails, beta) == pytest.approx(exact, rel=1e-9, abs=1e-11)
+    assert theory.cumulants.dirichlet_cumulant([heads, tails], [1.0, 0.0], beta) == pytest.approx(
+        exact, rel=1e-9, abs=1e-11
+    )
 
 
 @modest
@@ -32,20 +35,20 @@ def test_the_cumulant_of_a_dirichlet_row(alpha, seed, beta):
     """Against a product of Gauss rules, which is exact for polynomials of degree 59 in every break of the stick."""
     b = np.random.default_rng(seed).uniform(-1, 1, len(alpha))
     rows, weights = gauss_dirichlet(np.array(alpha), 30)
-    assert theory.dirichlet_cumulant(alpha, b, beta) == pytest.approx(
+    assert theory.cumulants.dirichlet_cumulant(alpha, b, beta) == pytest.approx(
         math.log(weights @ np.exp(beta * rows @ b)), abs=1e-9
     )
 
 
 def test_cumulants_at_their_edges():
-    assert theory.beta_cumulant(2.0, 3.0, 0.0) == 0.0
-    assert theory.dirichlet_cumulant([1.0, 2.0], [0.7, 0.7], 3.0) == pytest.approx(2.1)
-    assert theory.dirichlet_cumulant([1.0, 0.0, 2.0], [0.0, 9.0, 1.0], 3.0) == theory.dirichlet_cumulant(
-        [1.0, 2.0], [0.0, 1.0], 3.0
-    )
-    assert theory.beta_cumulant(1.0, 1.0, 4000.0) == pytest.approx(4000.0 - math.log(4000.0))  # (e^β − 1)/β
+    assert distributions.beta_cumulant(2.0, 3.0, 0.0) == 0.0
+    assert theory.cumulants.dirichlet_cumulant([1.0, 2.0], [0.7, 0.7], 3.0) == pytest.approx(2.1)
+    assert theory.cumulants.dirichlet_cumulant(
+        [1.0, 0.0, 2.0], [0.0, 9.0, 1.0], 3.0
+    ) == theory.cumulants.dirichlet_cumulant([1.0, 2.0], [0.0, 1.0], 3.0)
+    assert distributions.beta_cumulant(1.0, 1.0, 4000.0) == pytest.approx(4000.0 - math.log(4000.0))  # (e^β − 1)/β
     with pytest.raises(ValueError, match="beta · span"):
-        theory.dirichlet_cumulant([1.0, 1.0], [0.0, 1.0], 1e9)
+        theory.cumulants.dirichlet_cumulant([1.0, 1.0], [0.0, 1.0], 1e9)
 
 
 @modest
@@ -71,7 +74,7 @@ def test_gauss_rules_of_a_normal_are_hermites():
 def test_reward_cumulants(case, log_beta):
     """Gaussian and Beta posteriors from the raw counts, and a slope at zero that is the mean."""
     beta, belief = math.exp(log_beta), case.belief()
-    G = theory.reward_cumulants(belief, beta)
+    G = theory.cumulants.reward_cumulants(belief, beta)
     if isinstance(case.reward, kl.Beta):
         a, b = case.reward.a, case.reward.b
         counts = zip(case.visits, case.reward_sums)
@@ -79,7 +82,7 @@ def test_reward_cumulants(case, log_beta):
     else:
         want = [m * beta + v * beta**2 / 2 for m, v in case.rewards()]
     oracles.assert_close(G, want, 1e-9)
-    slope = [g / 1e-6 for g in theory.reward_cumulants(belief, 1e-6)]
+    slope = [g / 1e-6 for g in theory.cumulants.reward_cumulants(belief, 1e-6)]
     oracles.assert_close(slope, [m for m, _ in case.rewards()], 1e-4)
 
 
@@ -105,6 +108,8 @@ def test_where_the_reward_bound_holds(reward, holds):
 def test_a_dirichlet_of_many_counts(total):
     """The coefficients of the series are beyond floats, the cumulant is not."""
     for heads, beta in ((0.15, 3000.0), (0.3 * total, 40.0), (total - 1.0, 2000.0)):
-        exact = theory.beta_cumulant(heads, total - heads, beta)
+        exact = distributions.beta_cumulant(heads, total - heads, beta)
         alpha = [heads / 3, 2 * heads / 3, total - heads]
-        assert theory.dirichlet_cumulant(alpha, [1.0, 1.0, 0.0], beta) == pytest.approx(exact, rel=1e-8, abs=1e-9)
+        assert theory.cumulants.dirichlet_cumulant(alpha, [1.0, 1.0, 0.0], beta) == pytest.approx(
+            exact, rel=1e-8, abs=1e-9
+        )

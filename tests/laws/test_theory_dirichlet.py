@@ -53,7 +53,7 @@ def test_the_sharp_proxy_is_sharp():
 @given(masses, masses)
 def test_the_gaussian_is_optimistic_for_every_convex_utility(heads, tails):
     """l-ian, masses below its source's 2 included. Stop-losses are right to 1e-9."""
-    assert theory.gaussian_over_beta(heads, tails, LEVELS).holds()
+    assert theory.dirichlet.gaussian_over_beta(heads, tails, LEVELS).holds()
 
 
 @modest
@@ -61,7 +61,7 @@ def test_the_gaussian_is_optimistic_for_every_convex_utility(heads, tails):
 def test_the_beta_is_optimistic_for_the_row_for_every_convex_utility(alpha, seed):
     """Convex order, to the 1e-3 of the rule; of two successors both sides are one."""
     b = np.random.default_rng(seed).uniform(-1, 1, len(alpha))
-    law = theory.beta_over_dirichlet(alpha, b, np.linspace(-1.2, 1.2, 25))
+    law = theory.dirichlet.beta_over_dirichlet(alpha, b, np.linspace(-1.2, 1.2, 25))
     assert law.holds(tolerance=1e-3)
     if len(alpha) <= 2:
         assert law.equal()
@@ -73,7 +73,7 @@ def test_the_order_of_row_and_beta_is_strict():
     Standard errors are at most 5.6e-4; with 3e-4 for the rule 5 of them are allowed: 3e-6 by chance for 5 numbers.
     """
     alpha, b, levels = np.array([0.3, 0.5, 0.4]), np.array([0.0, 0.6, 1.0]), np.array([0.1, 0.3, 0.5, 0.7, 0.9])
-    law = theory.beta_over_dirichlet(alpha, b, levels)
+    law = theory.dirichlet.beta_over_dirichlet(alpha, b, levels)
     draws = np.random.default_rng(0).dirichlet(alpha, 200_000) @ b
     simulated = np.maximum(draws[:, None] - levels, 0.0).mean(axis=0)
     np.testing.assert_allclose(law.lower, simulated, atol=3.1e-3)

@@ -23,14 +23,14 @@ def test_occupancies_are_feasible(case, bonus, seed):
     belief = case.belief()
     _, P, initial = case.mean_model()
     policy = random_policy(case, seed)
-    flows = theory.occupancy_of(belief, policy)
+    flows = theory.duality.occupancy_of(belief, policy)
     oracles.assert_close(flows, oracles.occupancy(P, initial, policy), 1e-10)
-    assert theory.flow_residual(belief, flows) < 1e-12
-    assert theory.flow_residual(belief, kl.solve(belief, bonus=bonus).occupancy) < 1e-12
+    assert theory.duality.flow_residual(belief, flows) < 1e-12
+    assert theory.duality.flow_residual(belief, kl.solve(belief, bonus=bonus).occupancy) < 1e-12
     for spoilt in (0, -1):
         wrong = [flow.copy() for flow in flows]
         wrong[spoilt][0, 0] += 0.5
-        assert theory.flow_residual(belief, wrong) == pytest.approx(0.5)
+        assert theory.duality.flow_residual(belief, wrong) == pytest.approx(0.5)
 
 
 @modest
@@ -41,7 +41,7 @@ def test_weak_duality(case, bonus, tau, seed):
     m, P, initial = case.mean_model()
     policy = random_policy(case, seed)
     flows = oracles.occupancy(P, initial, policy)
-    law = theory.weak_duality(belief, flows, tau, bonus)
+    law = theory.duality.weak_duality(belief, flows, tau, bonus)
     assert law.holds()
     H, C = oracles.expected(oracles.entropies(policy), flows), oracles.expected(case.half_variance(bonus), flows)
     by_hand = oracles.expected(m, flows) + 2 * math.sqrt(H * C)
@@ -54,9 +54,9 @@ def test_weak_duality(case, bonus, tau, seed):
 def test_strong_duality(case, bonus):
     """To a relative 1e-8; and the optimal temperature is that of its own occupancy (e-tau-isopt)."""
     belief = case.belief()
-    assert theory.strong_duality(belief, bonus).equal(1e-8)
-    assert theory.strong_duality(belief, bonus).holds()
-    assert theory.temperature_is_optimal(belief, bonus).equal(1e-8)
+    assert theory.duality.strong_duality(belief, bonus).equal(1e-8)
+    assert theory.duality.strong_duality(belief, bonus).holds()
+    assert theory.duality.temperature_is_optimal(belief, bonus).equal(1e-8)
 
 
 @modest
@@ -65,7 +65,9 @@ def test_the_saddle_point(case, bonus, tau, seed):
     """ℒ(τ*, λ) ≤ ℒ(τ*, λ*) ≤ ℒ(τ, λ*), and strictly so away from it."""
     belief = case.belief()
     plan = kl.solve(belief, bonus=bonus)
-    three = theory.saddle_point(belief, theory.occupancy_of(belief, random_policy(case, seed)), tau, bonus)
+    three = theory.duality.saddle_point(
+        belief, theory.duality.occupancy_of(belief, random_policy(case, seed)), tau, bonus
+    )
     assert three.inequality.holds(tolerance=1e-8)
     assert three.saddle == pytest.approx(plan.bound, rel=1e-8, abs=1e-8)
     if abs(math.log(tau / plan.temperature)) > 0.1:
@@ -83,18 +85,18 @@ def test_the_optimum_has_the_smaller_phi_on_its_own_occupancy(case, bonus, t):
 def test_the_edges():
     """One action: τ* = ∞, no heat, the dual is the primal. Nothing uncertain: τ* = 0."""
     belief = kl.Belief.empty(kl.Prior(), [1, 2], 1, [1.0])
-    assert theory.strong_duality(belief, "sharp").equal()
+    assert theory.duality.strong_duality(belief, "sharp").equal()
     plan = kl.solve(belief, bonus="sharp")
-    assert theory.phi(belief, plan.temperature, plan.occupancy, "sharp") == 0.0
-    assert theory.big_delta(belief, plan).equal()
+    assert theory.unrolling.phi(belief, plan.temperature, plan.occupancy, "sharp") == 0.0
+    assert theory.unrolling.big_delta(belief, plan).equal()
     known = kl.Prior(kl.Gaussian(0.5, 0.0, 1.0), kl.Known(kl.random_mdp([1, 2], 2)))
     sure = kl.Belief.empty(known, [1, 2], 2, [1.0])
-    assert theory.strong_duality(sure, "reward").equal()
-    assert theory.phi(sure, 0.0, kl.solve(sure).occupancy, "reward") == 0.0
+    assert theory.duality.strong_duality(sure, "reward").equal()
+    assert theory.unrolling.phi(sure, 0.0, kl.solve(sure).occupancy, "reward") == 0.0
 
 
 def test_a_bonus_that_is_no_c_over_tau_is_refused():
-    """`split` prices transitions, and is its c where there are none to learn."""
+    """`split` prices transitions, and is its c if there are none to learn."""
     belief = kl.Belief.empty(kl.Prior(), [1, 2], 2, [1.0])
     with pytest.raises(ValueError, match="not of the form"):
         half_variances(belief, "split")

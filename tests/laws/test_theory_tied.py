@@ -37,10 +37,10 @@ def test_the_belief_is_what_was_counted():
 
 @pytest.mark.parametrize("reward", [kl.Beta(1.0, 2.0), kl.Gaussian(0.2, 0.5, 0.5)], ids=["beta", "gaussian"])
 def test_cumulants_are_the_same_in_every_layer(reward):
-    G = theory.reward_cumulants(tied(reward), 0.9)
-    tilde = theory.tilde_cumulants(tied(reward), 0.9)
+    G = theory.cumulants.reward_cumulants(tied(reward), 0.9)
+    tilde = theory.certainty.tilde_cumulants(tied(reward), 0.9)
     counts = [VISITS], [SUMS], [], [0.5, 0.5]
-    (alone,) = theory.reward_cumulants(kl.Belief.from_counts(kl.Prior(reward), *counts), 0.9)
+    (alone,) = theory.cumulants.reward_cumulants(kl.Belief.from_counts(kl.Prior(reward), *counts), 0.9)
     assert len(G) == len(tilde) == 3
     for l in range(3):
         np.testing.assert_allclose(G[l], alone, rtol=1e-12)
@@ -49,7 +49,7 @@ def test_cumulants_are_the_same_in_every_layer(reward):
 
 def test_bounds_of_rewards_and_bonuses_hold_in_every_layer():
     belief = tied()
-    for law in (theory.reward_bound(belief, TAU), theory.little_delta(belief, TAU)):
+    for law in (theory.reward_bound(belief, TAU), theory.unrolling.little_delta(belief, TAU)):
         assert [np.shape(side) for side in law.upper] == [(2, 2)] * 3
         assert law.holds()
     for l, bonus in enumerate(bonus_at(belief, TAU, "paper")):
@@ -60,7 +60,7 @@ def test_the_unrolling_bound_counts_all_layers():
     """With one state in every layer too, where a table cut by layers has one block and no more."""
     prior = kl.Prior(kl.Beta(), kl.Dirichlet(1.0), stationary=True)
     belief = kl.Belief.empty(prior, [1, 1, 1], 2, [1.0]).update([0, 1, 2], [0, 0, 1], [1.0, 0.0, 1.0])
-    law = theory.unrolling_bound(belief, TAU, [[[0.5, 0.5]]] * 3)
+    law = theory.unrolling.unrolling_bound(belief, TAU, [[[0.5, 0.5]]] * 3)
     collected = 3 * (0.5 / 2.0 + 0.5 / 1.0)
     assert law.upper == pytest.approx(TAU * 3 * np.log(2) + (0.25 + 9) * collected / (2 * TAU))
     assert law.holds()
@@ -104,19 +104,19 @@ def test_why_laws_of_independent_layers_are_refused():
     policy = [np.full((2, 2), 0.5)] * 3
     posterior = theory.quadrature(belief, 4)
     expected = posterior.average(posterior.policy_q_values(policy)).values[0]
-    of_means = evaluate(theory.mean_mdp(belief), policy).q_values[0]
+    of_means = evaluate(theory.optimistic.mean_mdp(belief), policy).q_values[0]
     assert np.abs(expected - of_means).max() > 1e-3
 
 
 LAWS = {
-    "bellman_inequality": lambda b, e, p: theory.bellman_inequality(b, e, TAU),
-    "cumulant_inequality": lambda b, e, p: theory.cumulant_inequality(b, e, 1.0),
+    "bellman_inequality": lambda b, e, p: theory.certainty.bellman_inequality(b, e, TAU),
+    "cumulant_inequality": lambda b, e, p: theory.certainty.cumulant_inequality(b, e, 1.0),
     "k_value_inequality": lambda b, e, p: theory.k_value_inequality(b, e, TAU),
-    "maximal_chain": lambda b, e, p: theory.maximal_chain(b, e, TAU),
-    "expected_q_values": lambda b, e, p: theory.expected_q_values(b, p.policy),
-    "big_delta": lambda b, e, p: theory.big_delta(b, p),
-    "unrolled": lambda b, e, p: theory.unrolled(b, p),
-    "episode_regret": lambda b, e, p: theory.episode_regret(b, e, p),
+    "maximal_chain": lambda b, e, p: theory.certainty.maximal_chain(b, e, TAU),
+    "expected_q_values": lambda b, e, p: theory.unrolling.expected_q_values(b, p.policy),
+    "big_delta": lambda b, e, p: theory.unrolling.big_delta(b, p),
+    "unrolled": lambda b, e, p: theory.unrolling.unrolled(b, p),
+    "episode_regret": lambda b, e, p: theory.unrolling.episode_regret(b, e, p),
 }
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import klearning as kl
 from klearning.lab import theory
+from klearning.lab.theory import regret_bound
 from klearning.lab.theory.inequality import flat
 from klearning.lab.theory.optimistic import entropy
 from tests.support import oracles
@@ -28,7 +29,7 @@ def random_policy(case, seed):
 def test_k_values_are_the_fixed_point(case, bonus, tau):
     """e-kbellmaneq; and the operator, applied to anything, is the plain formula."""
     belief = case.belief()
-    assert theory.fixed_point(belief, tau, bonus).equal()
+    assert theory.optimistic.fixed_point(belief, tau, bonus).equal()
     y = [K + 0.3 * np.sin(K) for K in kl.solve(belief, tau, bonus).k_values]
     m, P, _ = case.mean_model()
     c = case.half_variance(bonus)
@@ -36,7 +37,7 @@ def test_k_values_are_the_fixed_point(case, bonus, tau):
         m[l] + c[l] / tau + (P[l] @ (tau * oracles.log_sum_exp(y[l + 1] / tau)) if l + 1 < case.horizon else 0.0)
         for l in range(case.horizon)
     ]
-    oracles.assert_close(theory.optimistic_operator(belief, tau, y, bonus), want, 1e-9)
+    oracles.assert_close(theory.optimistic.optimistic_operator(belief, tau, y, bonus), want, 1e-9)
 
 
 @modest
@@ -45,8 +46,8 @@ def test_the_soft_maximum_is_variational(case, tau, seed):
     """e-variational: no policy does better than the Boltzmann policy, by τ times its divergence from it."""
     plan = kl.solve(case.belief(), tau)
     for K, boltzmann, pi in zip(plan.k_values, plan.policy, random_policy(case, seed)):
-        assert theory.variational(K, tau, boltzmann).equal()
-        law = theory.variational(K, tau, pi)
+        assert theory.optimistic.variational(K, tau, boltzmann).equal()
+        law = theory.optimistic.variational(K, tau, pi)
         assert law.holds()
         divergence = (pi * (np.log(np.maximum(pi, 1e-300)) - (K - law.upper[:, None]) / tau)).sum(axis=1)
         np.testing.assert_allclose(law.slack, tau * divergence, atol=1e-9 * (1 + np.abs(K).max()))
@@ -54,10 +55,10 @@ def test_the_soft_maximum_is_variational(case, tau, seed):
 
 def test_soft_maximum_and_entropy_at_their_edges():
     K = np.array([[1.0, 3.0]])
-    assert theory.soft_maximum(K, 0.0).tolist() == [3.0]
-    assert theory.soft_maximum(K[:, :1], math.inf).tolist() == [1.0]
+    assert theory.optimistic.soft_maximum(K, 0.0).tolist() == [3.0]
+    assert theory.optimistic.soft_maximum(K[:, :1], math.inf).tolist() == [1.0]
     with pytest.raises(ValueError, match="tau=inf"):
-        theory.soft_maximum(K, math.inf)
+        theory.optimistic.soft_maximum(K, math.inf)
     assert entropy(np.array([[1.0, 0.0], [0.5, 0.5]])).tolist() == [0.0, math.log(2)]
 
 
@@ -65,7 +66,7 @@ def test_soft_maximum_and_entropy_at_their_edges():
 @given(enumerable(["paper"]), temperatures)
 def test_little_delta(example, tau):
     """e-little-delta holds for Beta priors; δ itself is above zero, for K is optimistic."""
-    law = theory.little_delta(example[0].belief(), tau)
+    law = theory.unrolling.little_delta(example[0].belief(), tau)
     assert law.holds()
     assert (flat(law.lower) >= -1e-12).all()
 
@@ -77,7 +78,7 @@ def test_expected_values_of_a_policy_are_those_of_the_mean(example, seed):
     case, posterior, _ = example
     policy = random_policy(case, seed)
     enumerated = posterior.average(posterior.policy_q_values(policy)).values
-    oracles.assert_close(theory.expected_q_values(case.belief(), policy), enumerated, 1e-9)
+    oracles.assert_close(theory.unrolling.expected_q_values(case.belief(), policy), enumerated, 1e-9)
 
 
 @modest
@@ -86,7 +87,7 @@ def test_the_delta_recursion(case, bonus, tau):
     """e-big-delta: definition and recursion agree; so does what a plain recursion makes of the raw numbers."""
     belief = case.belief()
     plan = kl.solve(belief, tau, bonus)
-    law = theory.big_delta(belief, plan)
+    law = theory.unrolling.big_delta(belief, plan)
     assert law.equal()
     m, P, _ = case.mean_model()
     V, _ = oracles.policy_values(m, P, plan.policy)
@@ -99,9 +100,11 @@ def test_phi_unrolls(case, bonus, tau):
     """Φ(τ, λ) = E_ρ Δ_1 = f(τ) − J."""
     belief = case.belief()
     plan = kl.solve(belief, tau, bonus)
-    law = theory.unrolled(belief, plan, bonus)
+    law = theory.unrolling.unrolled(belief, plan, bonus)
     assert law.equal()
-    assert law.upper == pytest.approx(plan.bound - theory.mean_return(belief, plan.occupancy), rel=1e-9, abs=1e-9)
+    assert law.upper == pytest.approx(
+        plan.bound - theory.duality.mean_return(belief, plan.occupancy), rel=1e-9, abs=1e-9
+    )
 
 
 @modest
@@ -112,9 +115,11 @@ def test_phi_of_any_occupancy(case, bonus, tau, seed):
     flows = oracles.occupancy(P, initial, random_policy(case, seed))
     H = oracles.expected(oracles.entropies(random_policy(case, seed)), flows)
     C = oracles.expected(case.half_variance(bonus), flows)
-    assert theory.phi(case.belief(), tau, flows, bonus) == pytest.approx(tau * H + C / tau, rel=1e-8, abs=1e-9)
+    assert theory.unrolling.phi(case.belief(), tau, flows, bonus) == pytest.approx(
+        tau * H + C / tau, rel=1e-8, abs=1e-9
+    )
     if bonus == "paper":
-        assert theory.unrolling_bound(case.belief(), tau, flows).holds()
+        assert theory.unrolling.unrolling_bound(case.belief(), tau, flows).holds()
 
 
 def test_the_unrolling_bound_needs_its_whole_constant():
@@ -124,7 +129,7 @@ def test_the_unrolling_bound_needs_its_whole_constant():
     prior = kl.Prior(kl.Gaussian(0.0, 1.0, 1.0), kl.Dirichlet(1.0))
     belief = kl.Belief.from_counts(prior, visits, [np.zeros((1, 2))] * 6, counts, [1.0])
     tau = 0.01
-    law = theory.unrolling_bound(belief, tau, [np.array([[1.0, 0.0]])] * 6)
+    law = theory.unrolling.unrolling_bound(belief, tau, [np.array([[1.0, 0.0]])] * 6)
     assert law.holds()
     assert law.lower == pytest.approx(26 / (2 * tau), rel=1e-6)
     assert law.upper == pytest.approx(37 / (2 * tau) + tau * 6 * np.log(2), rel=1e-6)
@@ -138,11 +143,12 @@ def test_phi_bounds_the_regret_of_an_episode(example, tau):
     belief = case.belief()
     for temperature in (tau, "optimal"):
         plan = kl.solve(belief, temperature, bonus)
-        law = theory.episode_regret(belief, posterior, plan, bonus)
+        law = theory.unrolling.episode_regret(belief, posterior, plan, bonus)
         assert law.holds()
         assert law.lower >= -1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("temperature", ["schedule", "optimal"])
 def test_the_sum_of_phi_stays_below_the_bound_of_the_theorem(temperature):
     """l-delta_unroll and t-kl_mdp on 20 worlds from the prior, N = 1..25: regret ≤ ΣΦ ≤ bound.
@@ -159,12 +165,12 @@ def test_the_sum_of_phi_stays_below_the_bound_of_the_theorem(temperature):
         belief = kl.Belief.empty(prior, widths, actions, [1.0])
         for t in range(N):
             plan = kl.solve(belief, kl.schedule(t + 1) if temperature == "schedule" else "optimal", "paper")
-            phis[k, t] = theory.phi(belief, plan.temperature, plan.occupancy, "paper")
+            phis[k, t] = theory.unrolling.phi(belief, plan.temperature, plan.occupancy, "paper")
             regrets[k, t] = kl.optimal(world).value - kl.evaluate(world, plan.policy).value
             belief = belief.update(*episode(world, plan.policy, rng))
     total = phis.cumsum(axis=1).mean(axis=0)
     assert (regrets.cumsum(axis=1).mean(axis=0) <= total).all()
-    assert (total <= kl.regret_bound(world, np.arange(1, N + 1))).all()
+    assert (total <= regret_bound(world, np.arange(1, N + 1))).all()
 
 
 def episode(world, policy, rng):

@@ -88,7 +88,7 @@ def test_docstrings_mention_no_label_that_the_paper_has_not():
     for path in sorted((PACKAGE / "theory").rglob("*.py")):
         for name, text in docstrings(path):
             for word in re.findall(r"(?<![\w`-])[elta]-[a-z_-]+\b", text):
-                assert word in LABELS, f"{path.name}:{name} mentions {word}, which is no label"
+                assert word in LABELS, f"{path.name}:{name} mentions {word}, which is not a label"
 
 
 def test_every_law_says_what_it_is():

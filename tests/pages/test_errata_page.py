@@ -3,11 +3,14 @@
 import doctest
 import re
 
+import pytest
+
 from tests.pages.test_docs import ROOT, blocks
 
 PAGE = "docs/evidence/errata.md"
 
 
+@pytest.mark.slow
 def test_every_line_of_the_page_is_true():
     source = "".join(blocks(PAGE, "pycon"))
     example = doctest.DocTestParser().get_doctest(source, {}, PAGE, PAGE, 0)

@@ -35,7 +35,7 @@ def difference(printed: str, expected: str) -> str:
     return ""
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(9)
 @pytest.mark.parametrize(
     "path",
     [pytest.param(p, marks=pytest.mark.slow if p.stem in LONG else ()) for p in EXAMPLES],

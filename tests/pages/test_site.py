@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote
 
+import nbformat
 import pytest
 
 import klearning as kl
@@ -17,7 +18,7 @@ from tests.browser.test_report_browser import until
 from tests.support.browser import Browser, missing
 from tests.support.crafted_records import SCRIPT
 from tests.support.doc_blocks import PAGES, ROOT
-from tools import bonuses, concepts
+from tools import bonuses, concepts, notebooks
 from tools import site as site_extension
 
 LOADS = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src", "object": "data"}
@@ -61,7 +62,7 @@ def site(tmp_path_factory):
 @pytest.mark.slow
 def test_every_markdown_file_is_a_page(site):
     out, pages = site
-    sources = [*PAGES, ROOT / "examples" / "README.md"]
+    sources = [*(page for page in PAGES if page != ROOT / "README.md"), ROOT / "examples" / "README.md"]
     assert {out / page.relative_to(ROOT).with_suffix(".html") for page in sources} <= set(pages)
 
 
@@ -88,6 +89,38 @@ def test_nothing_is_loaded_from_the_network(site):
             assert (path.parent / what.partition("?")[0]).resolve().is_file(), f"{path.name} lacks {what}"
     for sheet in out.rglob("*.css"):
         assert not FETCHED.search(sheet.read_text()), f"{sheet.name} loads something"
+
+
+@pytest.mark.slow
+def test_notebooks_can_be_downloaded(site):
+    out, pages = site
+    for path in notebooks.PAGES:
+        page = out / "docs" / "notebooks" / f"{path.stem}.html"
+        assert f"{path.stem}.ipynb" in pages[page].links
+        notebook = nbformat.read(page.with_suffix(".ipynb"), as_version=4)
+        assert sum(cell.cell_type == "code" for cell in notebook.cells) > 10
+
+
+@pytest.mark.slow
+def test_equations_are_shown_without_a_script(site):
+    out, _ = site
+    theory_page = (out / "docs" / "reference" / "theory.html").read_text()
+    assert theory_page.count('<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">') >= 4
+    pages = [path for path in out.rglob("*.html") if "notebooks" not in path.parts]
+    assert not [path for path in pages if "$$" in re.sub(r"<code.*?</code>", "", path.read_text(), flags=re.S)]
+
+
+@pytest.mark.slow
+def test_no_page_is_wider_than_a_phone(site):
+    """Wide equations, tables and code scroll inside the page."""
+    if why := missing():
+        pytest.skip(why)
+    out, _ = site
+    with Browser(width=390, height=844) as browser:
+        for page in ("docs/README", "docs/concepts", "docs/reference/theory", "docs/reference/agents/vapor"):
+            browser.open(f"{(out / page).as_uri()}.html")
+            wide = browser.run("return document.documentElement.scrollWidth")
+            assert wide <= 390, f"{page} is {wide} pixels wide on a phone"
 
 
 @pytest.mark.slow
@@ -149,6 +182,7 @@ def test_what_is_wrong_is_an_error(tmp_path):
         assert complaint in done.stderr
 
 
+@pytest.mark.slow
 def test_pictures_of_concepts_are_the_same_twice_and_all_shown(tmp_path):
     """Bytes of text depend on Matplotlib's version, so only two drawings of today are compared."""
     concepts.main(tmp_path / "a")

@@ -67,6 +67,7 @@ def test_the_table_of_regrets_is_of_this_version(make):
     assert float(stated) == pytest.approx(runs.regret[:, -1].mean(), rel=0.1)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", [name for name in AGENTS if AGENTS[name].longest_horizon is None])
 @pytest.mark.parametrize("make", PRACTICE, ids=lambda make: make.__name__)
 def test_every_agent_lives_in_them(make, name):

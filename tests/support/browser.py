@@ -17,7 +17,7 @@ ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
 
 def missing() -> str:
-    """Why there is no browser, after trying to install one where that may be done; empty where there is one."""
+    """Why there is no browser, after trying to install one if that may be done; empty if there is one."""
     if not _both() and shutil.which("apt-get") and os.geteuid() == 0:
         for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", *PACKAGES]):
             subprocess.run(

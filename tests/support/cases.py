@@ -20,15 +20,15 @@ BONUSES = tuple(name for name, facts in bonuses.BONUSES.items() if not facts.pri
 REWARDS = ("gaussian", "beta")
 TRANSITIONS = ("even", "support", "known")
 
-thorough = settings(deadline=None, derandomize=True, max_examples=30)
-modest = settings(deadline=None, derandomize=True, max_examples=15)
+thorough = settings(deadline=None, derandomize=True, max_examples=20)
+modest = settings(deadline=None, derandomize=True, max_examples=10)
 
 
 @dataclass(frozen=True)
 class Case:
     reward: kl.Gaussian | kl.Beta
     transitions: kl.Dirichlet | kl.Known
-    prior_alpha: Layers  # Dirichlet parameters of the prior; the probabilities where they are known
+    prior_alpha: Layers  # Dirichlet parameters of the prior; the probabilities if they are known
     visits: Layers
     reward_sums: Layers
     counts: Layers

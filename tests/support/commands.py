@@ -17,8 +17,15 @@ from tempfile import TemporaryDirectory
 HEAR = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
 COMMAND = [sys.executable, "-c", HEAR + "from klearning.cli import main; main()"]
 
+PRELOADED = [  # of the libraries, what the first kernel, the first picture and the first environment import
+    "klearning.cli", *(f"klearning.cli.{name}" for name in ("compare", "learn", "matches", "run", "stores")),
+    "klearning.lab.papers.odonoghue2021", "klearning.lab.report.document",
+    "klearning.numerics.compile.linking", "klearning.numerics.display.canvas",
+    "gymnasium.envs.toy_text", "matplotlib.backends.backend_agg", "matplotlib.figure", "matplotlib.font_manager",
+    "rich.console", "rich.progress", "rich.table", "tests.support.warm", __name__,
+]  # fmt: skip
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["klearning.cli", "klearning.lab.papers.odonoghue2021", __name__])
+FORKS.set_forkserver_preload(PRELOADED)
 
 
 def klearning(*arguments, cwd=".", env=None, memory=None):
@@ -27,7 +34,7 @@ def klearning(*arguments, cwd=".", env=None, memory=None):
         streams = [Path(folder, name) for name in ("out", "errors")]
         process = FORKS.Process(target=answer, args=(arguments, cwd, dict(env or os.environ), streams, memory))
         process.start()
-        process.join(300)
+        process.join(900)  # the first may compile kernels
         if process.exitcode is None:
             process.kill()
             raise TimeoutError(f"klearning {' '.join(arguments)} does not end")
@@ -53,6 +60,6 @@ def answer(arguments, folder, environment, streams, memory):
 
 
 def limit_memory(memory):
-    """Let this process have so many bytes more than it has now; what it asks for beyond is a MemoryError."""
+    """Let this process have N bytes more than it has now; a request beyond is a MemoryError."""
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + memory, resource.RLIM_INFINITY))

@@ -15,7 +15,7 @@ import klearning as kl
 from klearning.numerics.files import arrays_to_bytes
 from klearning.numerics.types import Arrays
 from klearning.simulators import learner_file
-from klearning.simulators.learner_state import arrays_of, settings_of
+from klearning.simulators.saving import arrays_of, settings_of
 from klearning.tabular.trials.trial import Trial
 from klearning.version import __version__
 from tests.support.make_corpus import begun
@@ -146,12 +146,15 @@ HEADERS: dict[str, Callable[[Header], Header]] = {
     "step below zero": lambda h: {**h, "step": -3},
     "step as text": lambda h: {**h, "step": "1"},
     "step one more": lambda h: {**h, "step": h["step"] + 1},
-    "more episodes than returns": lambda h: {**h, "episode": h["episode"] + 1},
-    "2**70 episodes": lambda h: {**h, "episode": 2**70},
+    "more episodes than returns": lambda h: {**h, "episodes_done": h["episodes_done"] + 1},
+    "2**70 episodes": lambda h: {**h, "episodes_done": 2**70},
     "waiting as a number": lambda h: {**h, "waiting": 3},
     "over as a list": lambda h: {**h, "over": [1]},
-    "discover as text": lambda h: {**h, "discover": "yes"},
-    "the other way to number states": lambda h: {**h, "discover": not h["discover"]},
+    "grow_states as text": lambda h: {**h, "grow_states": "yes"},
+    "bins of nothing": lambda h: {**h, "bins": [[["x"], [[0.5]]]]},
+    "bins as text": lambda h: {**h, "bins": "ten"},
+    "bins that fall": lambda h: {**h, "bins": [[[], [[0.5, 0.1]]]]},
+    "the other way to number states": lambda h: {**h, "grow_states": not h["grow_states"]},
     "seed below zero": lambda h: {**h, "seed": -1},
     "a stream of 2**4000": _stream(0, state=2**4000),
     "a stream below zero": _stream(1, state=-1),

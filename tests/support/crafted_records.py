@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from klearning.lab.experiments.results import facts
 from klearning.lab.experiments.runner import execute
-from klearning.lab.experiments.spec import Spec, make_spec
-from klearning.lab.experiments.store import Store, facts, page, provenance
+from klearning.lab.experiments.spec import Spec, make_spec, match_spec
+from klearning.lab.experiments.store import Store, page, provenance
 from klearning.numerics.files import arrays_to_bytes, checksum
 
 Data = dict[str, Any]
@@ -60,7 +61,7 @@ AGENTS: list[Data] = [{"name": "KLearning"}, {"name": "Random"}]
 def base(agent: Data, depth: int = 3, seed: int = 0) -> Spec:
     """A run that a report shows in all its figures and films."""
     world = {"name": "deep_sea", "depth": depth}
-    return make_spec(world, agent, episodes=40, seed=seed, snapshots=[10, 40])
+    return make_spec(world, agent, episodes=40, seeds=[seed], snapshots=[10, 40])
 
 
 def played(path: Path) -> Store:
@@ -71,7 +72,7 @@ def played(path: Path) -> Store:
             execute(base(agent, depth), store)
     execute(base(AGENTS[0], seed=1), store)
     game = {"name": "rock_paper_scissors"}
-    execute(make_spec(game, {"name": "KLearning"}, opponent="best_response", episodes=40, snapshots=[10, 40]), store)
+    execute(match_spec(game, {"name": "KLearning"}, opponent="best_response", episodes=40, snapshots=[10, 40]), store)
     return store
 
 
@@ -139,7 +140,7 @@ def crafted_specs() -> Iterator[tuple[str, Data]]:
 
 def crafted_facts() -> Iterator[tuple[str, Data]]:
     """What a page says of a run, by what is odd about it."""
-    sound = facts(arrays())
+    sound = facts(base(AGENTS[0]), arrays())
     for key in sound:
         for name, value in ODD.items():
             yield f"facts {key}: {name}", {**sound, key: value}
@@ -153,11 +154,11 @@ def arrays() -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         store = Store(folder)
         execute(base(AGENTS[0]), store)
-        return store.get(base(AGENTS[0])).arrays
+        return store.arrays(base(AGENTS[0]))
 
 
 def write_record(store: Store, data: Data, told: Any = None, own: dict[str, Any] | None = None) -> str | None:
-    """A record whose name and checksums are right; its name, or None where no such text can be."""
+    """A record whose name and checksums are right; its name, or None if no such text can be."""
     try:
         text = json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
         name = hashlib.sha256(text.encode()).hexdigest()
@@ -165,8 +166,8 @@ def write_record(store: Store, data: Data, told: Any = None, own: dict[str, Any]
         return None
     x = arrays() if own is None else own
     archive = arrays_to_bytes(x)
-    said = facts(x) if told is None and own is None else told
-    content = provenance(archive) if said is None else {**provenance(archive), "facts": said}
+    said = facts(base(AGENTS[0]), arrays()) if told is None else told
+    content = {**provenance(archive), "facts": said}
     folder = store.folder(name)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "spec.json").write_text(f"{text}\n")

@@ -24,7 +24,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 NOTEBOOKS = ROOT / "docs" / "notebooks"  # executed whole, by test_notebooks
-LANGUAGES = {"python", "sh", "pycon", "toml", "text", "{eval-rst}"}  # another name might hide code from the tests
+LANGUAGES = {"python", "sh", "pycon", "toml", "text", "bibtex", "{eval-rst}"}  # others might hide code from the tests
 
 
 class Block(NamedTuple):
@@ -41,7 +41,7 @@ class Block(NamedTuple):
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
     def remark(self, kind: str) -> str | None:
-        """What the comments say after "kind:"; None where none does."""
+        """What the comments say after "kind:"; None if none does."""
         said = [remark.removeprefix(f"{kind}:").strip() for remark in self.remarks if remark.startswith(f"{kind}:")]
         return "; ".join(said) if said else None
 

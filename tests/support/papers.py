@@ -7,7 +7,7 @@ from klearning.lab.experiments.store import Store
 from klearning.lab.experiments.sweep import sweep
 from klearning.lab.papers import PAPERS
 from klearning.lab.papers.odonoghue2021.figure2 import LearningTime
-from klearning.lab.papers.paper import Extent
+from klearning.lab.papers.paper import FigureSelection
 
 PAPER = PAPERS["odonoghue2021"]
 
@@ -15,8 +15,8 @@ PAPER = PAPERS["odonoghue2021"]
 def tiny(depths, worlds, episodes):
     """Two seeds of figure 2 up to 60 episodes, at ``depths`` by protocol, and few worlds; the rest is as it is."""
     options = {"seeds": 2, "cap": 60, "worlds": worlds, "episodes": episodes, "left_out": False}
-    figures = PAPER.extent(options=options).figures
-    return Extent(
+    figures = PAPER.select(options=options).figures
+    return FigureSelection(
         tuple(replace(f, depths=depths[f.protocol.name]) if isinstance(f, LearningTime) else f for f in figures),
         "a test",
     )

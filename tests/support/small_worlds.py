@@ -15,7 +15,7 @@ HORIZON = 6
 def leaving(seed=0, horizon=HORIZON, states=4, actions=3, always=False):
     """State 1 begins. Every action may end the episode; if ``always``, states only go up, so that every episode ends.
 
-    Rewards are in [0, 1] and without noise, so that they may be learnt as coin flips too.
+    Rewards are in [0, 1] and without noise, so that they may be learned as coin flips too.
     """
     rng = np.random.default_rng(seed)
     P = rng.dirichlet(np.full(states + 1, 0.5), size=(states + 1, actions))

@@ -28,7 +28,7 @@ def exact(mass, counts, W, tau):
 
     E exp(Σ P_i x_i) = Σ_n e_n,      n e_n = Σ_{k=1..n} (Σ_i α_i x_i^k) e_{n−k} (m)_{n−k}/(m)_n,      x = (W − min W)/τ
 
-    as in theory.dirichlet_cumulant, but for counts whose coefficients would be beyond floats.
+    as in theory.cumulants.dirichlet_cumulant, but for counts whose coefficients would be beyond floats.
     """
     alpha, x = mass / len(W) + np.asarray(counts, float), (W - np.min(W)) / tau
     top, total = x.max(), alpha.sum()

@@ -24,7 +24,7 @@ LONG_AGO = 7200.0  # seconds
 
 
 def spec(seed: int = 0) -> Spec:
-    return make_spec({"name": "deep_sea", "depth": 3}, {"name": "Random"}, episodes=4, seed=seed)
+    return make_spec({"name": "deep_sea", "depth": 3}, {"name": "Random"}, episodes=4, seeds=[seed])
 
 
 def filled(path: Path) -> Store:
@@ -146,7 +146,6 @@ STORES: dict[str, Callable[[Path, Path], None]] = {
     "set-aside leads out": linked("set-aside"),
     "runs leads out": linked("runs"),
     "checkpoints leads out": linked("checkpoints"),
-    "batches leads out": linked("batches"),
     "a group of runs leads out": linked("runs/{group}"),
     "a run leads out": linked(RUN),
     "a spec leads out": linked(f"{RUN}/spec.json", "thesis.tex"),

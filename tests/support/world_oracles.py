@@ -64,8 +64,8 @@ def queue_story(
 
 
 def dose_story(
-    visits=6, doses=4, stages=4, grades=4, efficacy=0.8, half_dose=1.0, resistance=0.1, progression=0.3, toxic_dose=0.8,
-    steepness=5.0, recovery=0.6, burden=0.02, harm=0.4,
+    visits=6, doses=4, stages=4, grades=4, efficacy=0.8, resistance=0.1, progression=0.3, toxic_dose=0.8,
+    recovery=0.6, burden=0.02, harm=0.4,
 ):  # fmt: skip
     """States are (stage, grade) or None after death, actions the step of the dose."""
 
@@ -74,8 +74,8 @@ def dose_story(
             return [(1.0, 0.0, None)]
         stage, grade = patient
         x = 0.0 if grade == grades - 1 else ordered / (doses - 1)
-        works = efficacy * (1 - resistance) ** visit * x / (half_dose + x) * (half_dose + 1)
-        poisons = 1 / (1 + exp(-steepness * (x - toxic_dose)))
+        works = efficacy * (1 - resistance) ** visit * x / (1 + x) * 2
+        poisons = 1 / (1 + exp(-5 * (x - toxic_dose)))
         events = []
         for better, worse, sick, well in product((False, True), repeat=4):
             chance = works if better else 1 - works

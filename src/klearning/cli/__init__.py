@@ -1,35 +1,40 @@
-"""The command line: a thin coat over `run`, `learn`, the paper's figures and the store."""
+"""The command line."""
 
 import os
 import sys
 from collections.abc import Sequence
 
 import click
-from click.shell_completion import shell_complete
 
-from klearning.cli.completion import VARIABLE
+from klearning.cli.help import LazyGroup
+from klearning.cli.interrupts import Interruptible, finish
 from klearning.cli.streams import abandon_output, prepare_streams, visible
-from klearning.cli.teaching import LazyGroup
-from klearning.numerics.command import STOPPED, Interruptible, finish
+from klearning.numerics.cli_signals import INTERRUPTED
 from klearning.version import __version__
 
-FAILED, BAD_INPUT, INTERRUPTED, NO_READER = 1, 2, STOPPED, 141
+FAILED, BAD_INPUT, NO_READER = 1, 2, 141
 
 HELP = f"""\b
 Exit codes:
   0    done
-  {FAILED}    something failed: a run, a check, a disk, an extra that is not installed
-  {BAD_INPUT}    your input: one line on stderr names the field, the value and the fix
+  {FAILED}    failed: a run, a check, a disk, or an extra that is not installed
+  {BAD_INPUT}    invalid input: one line on stderr names the field, the value and the fix
   {INTERRUPTED}  interrupted (Ctrl-C)
-  {NO_READER}  whoever read the output stopped reading, as in `klearning agents | head -1`
+  {NO_READER}  the reader closed the pipe, as in `klearning agents | head -1`
 
 \b
-Results go to stdout, progress and complaints to stderr. --json prints results for programs.
-`klearning COMMAND --help` has examples; `klearning completion --help` says how to complete with TAB.
+Results go to stdout, progress and errors to stderr. --json prints results for programs.
+`klearning COMMAND --help` shows examples.
+
+\b
+Shell completion with TAB:
+  eval "$(_KLEARNING_COMPLETE=bash_source klearning)"          in ~/.bashrc
+  eval "$(_KLEARNING_COMPLETE=zsh_source klearning)"           in ~/.zshrc
+  _KLEARNING_COMPLETE=fish_source klearning | source           in ~/.config/fish/config.fish
 """
 
 
-# each by the module that has it, which is imported when the command is called, or listed
+# each by its module, which is imported when the command is called or listed
 COMMANDS = {
     "run": "run",
     "compare": "compare",
@@ -43,13 +48,12 @@ COMMANDS = {
     "store": "stores",
     "benchmark": "benchmark",
     "warm-up": "warm_up",
-    "completion": "completion",
 }
 
 
 @click.group(
     cls=LazyGroup,
-    places={name: f"{__name__}.{module}" for name, module in COMMANDS.items()},
+    modules={name: f"{__name__}.{module}" for name, module in COMMANDS.items()},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     examples=["klearning run", "klearning learn FrozenLake-v1 --episodes 500", "klearning --version"],
     epilog=HELP,
@@ -60,7 +64,7 @@ def commands() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point: what a person gets wrong is one line on stderr and exit code 2, never a traceback."""
+    """Entry point: invalid input gives one line on stderr and exit code 2, never a traceback."""
     prepare_streams()
     try:
         with Interruptible():
@@ -69,9 +73,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message())
         code = 0
+    except click.UsageError as error:
+        _complain(f"{error.format_message()} (see {error.ctx.command_path if error.ctx else 'klearning'} --help)")
+        code = error.exit_code
     except click.ClickException as error:
-        context = getattr(error, "ctx", None)
-        _complain(f"{error.format_message()} (see {context.command_path if context else 'klearning'} --help)")
+        _complain(f"{error.format_message()} (see klearning --help)")
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         _complain("stopped")
@@ -82,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _complain(str(error))
         code = BAD_INPUT
     except MemoryError as error:
-        _complain(f"not enough memory: {str(error) or 'make the world, or what is run in it, smaller'}")
+        _complain(f"not enough memory: {str(error) or 'choose a smaller world, or run less at a time'}")
         code = FAILED
     except (ImportError, OSError) as error:
         _complain(str(error))
@@ -93,9 +99,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _call(arguments: Sequence[str] | None) -> int:
-    """The exit code that the command chose. Click's own `main` would take a closed pipe for a failure."""
-    if question := os.environ.get(VARIABLE):
-        return shell_complete(commands, {}, "klearning", VARIABLE, question)
+    """The exit code that the command chose. Click's own `main` would treat a closed pipe as a failure."""
+    if instruction := os.environ.get("_KLEARNING_COMPLETE"):
+        from klearning.cli.completion import complete
+
+        return complete(commands, instruction)
     try:
         with commands.make_context("klearning", list(sys.argv[1:] if arguments is None else arguments)) as context:
             commands.invoke(context)

@@ -1,25 +1,28 @@
-"""`klearning benchmark`: the field's own problems."""
+"""`klearning benchmark`: bsuite and Gymnasium problems."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
-from klearning.cli.completing import CONTROL, EXPERIMENT, LEARNING_AGENT, PROBLEM, agent_options, as_json
-from klearning.cli.display import progress, show_json, show_table
-from klearning.cli.doors import find_learning_agent
+from klearning.cli.display import progress, save_picture, show_json, show_table
+from klearning.cli.help import Command, Group
 from klearning.cli.options import build
-from klearning.cli.teaching import Command, Group
+from klearning.cli.param_types import CONTROL, EXPERIMENT, LEARNING_AGENT, PROBLEM, agent_options, as_json
+from klearning.cli.user_imports import find_learning_agent
 from klearning.numerics import checks
+from klearning.numerics.files import check_writable, json_from, read_bytes
+from klearning.simulators.actor import MakesLearner
 
 
 @click.group(
     cls=Group,
-    short_help="Run the benchmarks of the field.",
+    short_help="Run bsuite and Gymnasium benchmarks.",
     examples=["klearning benchmark gymnasium CliffWalking --agents K-learning"],
 )
 def benchmark() -> None:
-    """Run the field's own benchmarks: bsuite's sweeps, Gymnasium's small problems and classic control."""
+    """Run standard benchmarks: bsuite's sweeps, Gymnasium's toy problems and classic control."""
 
 
 BSUITE_EXAMPLES = (
@@ -33,9 +36,9 @@ BSUITE_EXAMPLES = (
 @click.argument("experiment", default="deep_sea", type=EXPERIMENT)
 @click.argument("agent", default="KLearning", type=LEARNING_AGENT)
 @agent_options
-@click.option("-n", "--episodes", type=click.IntRange(1), help="default: bsuite's own, 10,000 or 1,000")
+@click.option("-n", "--episodes", type=click.IntRange(1), help="default: bsuite's own number, 10,000 or 1,000")
 @click.option("-s", "--seed", default=0, show_default=True)
-@click.option("--first", type=click.IntRange(1), help="only so many settings of the sweep")
+@click.option("--first", type=click.IntRange(1), help="run only the first N settings of the sweep", metavar="N")
 @as_json
 def bsuite(
     experiment: str,
@@ -48,8 +51,8 @@ def bsuite(
 ) -> None:
     """Run bsuite's sweep EXPERIMENT and score it as bsuite does.
 
-    deep_sea, deep_sea_stochastic and bandit for every agent; catch, mountain_car, cartpole and cartpole_swingup, whose
-    states cannot be counted, for those of klearning.deep (DeepKLearning, DQN, …).
+    Every agent can run deep_sea, deep_sea_stochastic and bandit. The continuous states of catch, mountain_car, cartpole
+    and cartpole_swingup need an agent of klearning.deep (DeepKLearning, DQN, …).
     """
     from klearning.lab.benchmarks.bsuite import sweep as sweep
 
@@ -70,6 +73,42 @@ def bsuite(
     show_table(table, title=f"{learner} in bsuite's {experiment}: score {score:.3f}")
 
 
+@benchmark.command(
+    cls=Command,
+    short_help="Draw bsuite's radar chart.",
+    examples=[
+        "klearning benchmark radar sea.json bandit.json",
+        "klearning benchmark radar sea.json bandit.json --out radar.png --json",
+    ],
+)
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option(
+    "--out", default="out/radar.png", show_default=True, type=click.Path(path_type=Path), help="file of the figure"
+)
+@as_json
+def radar(files: Sequence[Path], out: Path, as_json: bool) -> None:
+    """Draw bsuite's radar chart, one area per agent, from FILES of scores.
+
+    Make the FILES by `klearning benchmark bsuite EXPERIMENT AGENT --json > FILE`. An axis is what bsuite says that
+    experiments test (exploration, noise, …), and shows the mean of their scores.
+    """
+    from klearning.lab.benchmarks.bsuite import scores as bsuite_scores
+
+    check_writable(out)
+    scores: dict[str, dict[str, float]] = {}
+    for file in files:
+        try:
+            data = json_from(read_bytes(file))
+            agent, experiment, score = str(data["agent"]), str(data["experiment"]), float(data["score"])
+        except (ValueError, KeyError, TypeError):
+            raise ValueError(f"{file} is not what `klearning benchmark bsuite … --json` prints") from None
+        checks.choice("experiment", experiment, bsuite_scores.TAGS)
+        scores.setdefault(agent, {})[experiment] = score
+    if as_json:
+        show_json({agent: bsuite_scores.by_tag(own) for agent, own in scores.items()})
+    save_picture(lambda: bsuite_scores.radar(scores), out, err=as_json)
+
+
 GYMNASIUM_EXAMPLES = (
     "klearning benchmark gymnasium CliffWalking --agents K-learning,PSRL --seeds 5",
     "klearning benchmark gymnasium FrozenLake --agents random --seeds 1 --most 100 --json",
@@ -79,15 +118,15 @@ GYMNASIUM_EXAMPLES = (
 
 @benchmark.command(cls=Command, examples=GYMNASIUM_EXAMPLES)
 @click.argument("problems", nargs=-1, type=PROBLEM)
-@click.option("--agents", "names", help="a part of an agent's name, or several: K-learning,PSRL (default: all)")
+@click.option("--agents", "names", help="parts of agents' names, e.g. K-learning,PSRL; default: all agents")
 @click.option("-s", "--seeds", default=3, show_default=True, type=click.IntRange(1))
-@click.option("--most", type=click.IntRange(1), help="give up after so many episodes")
-@click.option("--tune", is_flag=True, help="search the settings of textbook Q-learning instead")
+@click.option("--most", type=click.IntRange(1), metavar="N", help="give up after N episodes")
+@click.option("--tune", is_flag=True, help="search the settings of textbook Q-learning instead of running agents")
 @as_json
 def gymnasium(
     problems: Sequence[str], names: str | None, seeds: int, most: int | None, tune: bool, as_json: bool
 ) -> None:
-    """Episodes until the deployed policy is worth 95% of the optimum, in Gymnasium's PROBLEMS (default: all)."""
+    """Count the episodes until the greedy policy reaches 95% of the optimum, in Gymnasium's PROBLEMS (default: all)."""
     from klearning.lab.benchmarks.gymnasium import toy_text
 
     chosen = [checks.choice("problem", name, toy_text.PROBLEMS) for name in problems] or list(toy_text.PROBLEMS)
@@ -111,22 +150,23 @@ CONTROL_EXAMPLES = (
 @click.argument("problem", type=CONTROL)
 @click.argument("agent", default="DeepKLearning", type=LEARNING_AGENT)
 @agent_options
-@click.option("-n", "--episodes", type=click.IntRange(1), help="default: 150, 100, 60 and 200")
+@click.option("-n", "--episodes", type=click.IntRange(1), help="episodes of learning; default: 150, 100, 60 and 200")
 @click.option("-s", "--seeds", default=3, show_default=True, type=click.IntRange(1))
 @as_json
 def control(
     problem: str, agent: str, agent_options: Sequence[str], episodes: int | None, seeds: int, as_json: bool
 ) -> None:
-    """What is deployed after so many episodes of PROBLEM: MountainCar, CartPole, Acrobot or LunarLander.
+    """Learn PROBLEM (MountainCar, CartPole, Acrobot or LunarLander) and evaluate the greedy policy.
 
-    For agents of klearning.deep. The return of the greedy policy, and of the last 20 episodes of learning.
+    Needs an agent of klearning.deep. Reports the mean return of the greedy policy, and of the last 20 episodes of
+    learning.
     """
     from klearning.lab.benchmarks.gymnasium import control as problems
 
     checks.choice("problem", problem, problems.PROBLEMS)
     learner = build(find_learning_agent(agent), "agent", agent_options)
-    if not hasattr(learner, "actor"):
-        raise ValueError(f"agent={agent!r} counts states, and {problem} has too many: give one of klearning.deep")
+    if not isinstance(learner, MakesLearner):
+        raise ValueError(f"agent={agent!r} is tabular, and {problem} has continuous states: give one of klearning.deep")
     rows = []
     with progress("seeds", seeds) as advance:
         for seed in range(seeds):
@@ -151,12 +191,12 @@ def tuned_settings(problems: Sequence[str], seeds: int) -> list[dict[str, Any]]:
 
 
 def episodes_needed(problems: Sequence[str], names: str | None, seeds: int, most: int | None) -> list[dict[str, Any]]:
-    """One row for each problem and agent, with what every seed needed."""
+    """One row per problem and agent, with the episodes that each seed needed."""
     from klearning.lab.benchmarks.gymnasium import toy_text
 
     agents = [agent for agent in toy_text.AGENTS if names is None or any(part in agent for part in names.split(","))]
     if not agents:
-        raise ValueError(f"agents={names!r} matches none: give parts of {', '.join(map(repr, toy_text.AGENTS))}")
+        raise ValueError(f"agents={names!r} matches no agent: give parts of {', '.join(map(repr, toy_text.AGENTS))}")
     rows = []
     with progress("runs", len(problems) * len(agents) * seeds) as advance:
         for name in problems:

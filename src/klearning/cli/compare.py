@@ -1,4 +1,4 @@
-"""`klearning compare`: agents side by side in a world of ours, or players in a game, with tests."""
+"""`klearning compare`: agents in a world, or players in a game, with statistical tests."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,24 +6,34 @@ from typing import Any, NamedTuple
 
 import click
 
-from klearning.cli.completing import CONTESTANT, PLACE, WORLD_OPTION, Name, as_json, opponent_option, prior_options
 from klearning.cli.display import progress, save_picture, show_json, show_paragraph, show_table
-from klearning.cli.doors import find_maker
+from klearning.cli.help import Command
 from klearning.cli.matches import is_match, read_match
 from klearning.cli.options import build, build_prior, option_values, parse, prior_data
+from klearning.cli.param_types import (
+    AGENT_WITH_OPTIONS,
+    COUNT,
+    WORLD_OR_GAME,
+    Name,
+    as_json,
+    opponent_option,
+    prior_options,
+    world_options,
+)
 from klearning.cli.stores import run_sweep
-from klearning.cli.teaching import Command
-from klearning.games.matches import Matches, play
+from klearning.cli.user_imports import find_maker
+from klearning.games.matches import play
 from klearning.lab.comparison import METRICS, drawing
 from klearning.lab.comparison.compare import compare as compare_runs
-from klearning.lab.comparison.telling import agent_table, pair_table, title
+from klearning.lab.comparison.text import agent_table, pair_table, title
 from klearning.lab.experiments.match_data import build_pairing
-from klearning.lab.experiments.spec import Spec, make_spec
+from klearning.lab.experiments.spec import Spec, make_spec, match_spec
 from klearning.lab.experiments.store import Store
 from klearning.numerics import checks
 from klearning.numerics.files import check_writable
 from klearning.tabular.trials.agent import Agent
-from klearning.tabular.trials.run import Runs, run
+from klearning.tabular.trials.run import run
+from klearning.tabular.trials.runs import Runs
 
 EXAMPLES = (
     "klearning compare deep_sea KLearning PSRL -w depth=6 --episodes 200",
@@ -34,7 +44,7 @@ EXAMPLES = (
 
 
 class Contestant(NamedTuple):
-    """An agent as it was typed."""
+    """An agent, with the word that was typed for it."""
 
     word: str
     agent: Agent
@@ -42,7 +52,7 @@ class Contestant(NamedTuple):
 
 
 class Contest(NamedTuple):
-    """What is run, as it was typed."""
+    """The arguments that say what to run."""
 
     world: str
     world_options: Sequence[str]
@@ -54,30 +64,27 @@ class Contest(NamedTuple):
     threads: int | None
 
 
-@click.command(cls=Command, short_help="Compare agents in a world of ours, with tests.", examples=EXAMPLES)
-@click.argument("world", type=PLACE)
-@click.argument("agents", nargs=-1, required=True, type=CONTESTANT, metavar="AGENT AGENT...")
-@click.option(
-    "-w", "--world-option", "world_options", multiple=True, type=WORLD_OPTION, metavar="NAME=VALUE",
-    help="of the world, e.g. depth=20; `klearning worlds` lists them",
-)  # fmt: skip
+@click.command(cls=Command, short_help="Compare agents in a world, with statistical tests.", examples=EXAMPLES)
+@click.argument("world", type=WORLD_OR_GAME)
+@click.argument("agents", nargs=-1, required=True, type=AGENT_WITH_OPTIONS, metavar="AGENT AGENT...")
+@world_options
 @opponent_option
 @prior_options
-@click.option("-n", "--episodes", default=1000, show_default=True)
-@click.option("-s", "--seeds", default="30", show_default=True, help="how many, or which: 0,3,7")
+@click.option("-n", "--episodes", type=COUNT, default=1000, show_default=True, help="episodes per seed")
+@click.option("-s", "--seeds", default="30", show_default=True, help="number of seeds, or a list: 0,3,7")
 @click.option(
-    "--metric", default="regret", show_default=True, type=Name(lambda: METRICS), metavar="NAME",
-    help="what is compared: " + ", ".join(METRICS),
+    "--metric", default="regret", show_default=True, type=Name(lambda ctx: METRICS), metavar="NAME",
+    help="quantity to compare: " + ", ".join(METRICS),
 )  # fmt: skip
-@click.option("--against", metavar="AGENT", type=CONTESTANT, help="compare all with this one only")
+@click.option("--against", metavar="AGENT", type=AGENT_WITH_OPTIONS, help="compare every agent with this one only")
 @click.option(
-    "--store", "store_path", type=click.Path(path_type=Path), help="keep the runs; what it has is not run again"
+    "--store", "store_path", type=click.Path(path_type=Path), help="store runs in this folder, and reuse those it has"
 )
-@click.option("--threads", type=int, help="default: all cores")
+@click.option("--threads", type=int, help="number of threads; default: one per core")
 @click.option(
-    "--out", default="out/compare.png", show_default=True, type=click.Path(path_type=Path), help="the picture"
+    "--out", default="out/compare.png", show_default=True, type=click.Path(path_type=Path), help="file of the figure"
 )
-@click.option("--no-figure", is_flag=True, help="draw nothing")
+@click.option("--no-figure", is_flag=True, help="draw no figure")
 @as_json
 def compare(
     world: str,
@@ -95,17 +102,17 @@ def compare(
     no_figure: bool,
     as_json: bool,
 ) -> None:
-    """Let two or more AGENTs learn in WORLD and say what their runs tell.
+    """Run two or more AGENTs in WORLD and compare them.
 
-    An AGENT is a name, its options after commas (KLearning,bonus=sharp), or your own: file.py:Name or module:Name.
-    There are intervals for each, tests between them adjusted by Holm's rule, the places that these leave open, and one
-    sentence. Agents of different classes share no chances, and are compared as two samples; variants of one class
-    meet the same ones, and are compared seed by seed.
+    An AGENT is a name with options after commas (KLearning,bonus=sharp), or your own: file.py:Name or module:Name. The
+    output has confidence intervals, pairwise tests adjusted by Holm's rule, rankings and a one-line summary. Variants
+    of one class share their random numbers and are compared seed by seed; agents of different classes are compared as
+    independent samples.
 
-    WORLD may be a game, with one opponent for all (`klearning games` lists games and players). Episodes are its rounds.
+    WORLD may be a game (see `klearning games`), with one opponent for all agents. Episodes are then rounds.
     """
     if len(set(agents)) < max(2, len(agents)):
-        raise ValueError(f"agents={' '.join(agents)!r} are not two or more that differ: give each once")
+        raise ValueError(f"agents={' '.join(agents)!r} must be two or more different agents: give each once")
     checks.choice("metric", metric, METRICS)
     if against is not None:
         checks.choice("against", against, agents)
@@ -126,7 +133,7 @@ def compare(
 
 
 def _run(contest: Contest, metric: str) -> dict[str, Runs]:
-    """Agents in a world."""
+    """Run agents in a world."""
     world, episodes, seeds = contest.world, contest.episodes, contest.seeds
     maker = find_maker("world", world)
     contestants = [read_contestant(word) for word in contest.agents]
@@ -144,17 +151,17 @@ def _run(contest: Contest, metric: str) -> dict[str, Runs]:
             }  # fmt: skip
     data = {"name": maker.__name__, **option_values(maker, "world", contest.world_options)}
     specs = {
-        c.word: [make_spec(data, c.data, prior, episodes=episodes, seed=seed) for seed in seeds] for c in contestants
+        c.word: [make_spec(data, c.data, prior, episodes=episodes, seeds=[seed]) for seed in seeds] for c in contestants
     }
     store = _filled(specs, contest.store, contest.threads)
     return {word: store.runs(own) for word, own in specs.items()}
 
 
-def _play(contest: Contest, opponent: str | None, metric: str) -> dict[str, Matches]:
-    """Players in a game, against one opponent."""
+def _play(contest: Contest, opponent: str | None, metric: str) -> dict[str, Runs]:
+    """Play a game with each player against one opponent."""
     rounds, seeds = contest.episodes, contest.seeds
     if opponent == "self_play":
-        raise ValueError("opponent='self_play' is another one for each agent: name one that all of them meet")
+        raise ValueError("opponent='self_play' differs between agents: name one opponent for all of them")
     if metric == "solved":
         raise ValueError(f"metric='solved', but {contest.world} is a game: give 'regret' or 'return'")
     matches = {
@@ -171,18 +178,14 @@ def _play(contest: Contest, opponent: str | None, metric: str) -> dict[str, Matc
                 for word, pair in pairs.items()
             }  # fmt: skip
     specs = {
-        word: [
-            make_spec(match.game, match.agent, match.prior, opponent=match.opponent, episodes=rounds, seed=seed)
-            for seed in seeds
-        ]
-        for word, match in matches.items()
+        word: [match_spec(*match, episodes=rounds, seeds=[seed]) for seed in seeds] for word, match in matches.items()
     }
     store = _filled(specs, contest.store, contest.threads)
-    return {word: store.matches(own) for word, own in specs.items()}
+    return {word: store.runs(own) for word, own in specs.items()}
 
 
 def read_contestant(word: str) -> Contestant:
-    """An agent from its name and the options after it: KLearning,bonus=sharp."""
+    """An agent from its name and options: KLearning,bonus=sharp."""
     name, *options = word.split(",")
     maker = find_maker("agent", name)
     return Contestant(
@@ -196,9 +199,9 @@ def _seeds(text: str) -> list[int]:
 
 
 def _filled(specs: dict[str, list[Spec]], path: Path, threads: int | None) -> Store:
-    """A store that has all of them: what is missing is run."""
+    """The store, after running the specs that it lacked."""
     store = Store(path)
     tally = run_sweep([spec for own in specs.values() for spec in own], store, threads=threads)
     if tally.failed:
-        raise OSError(f"{len(tally.failed)} runs failed: without them there is nothing to compare")
+        raise OSError(f"{len(tally.failed)} runs failed, so there is nothing to compare")
     return store

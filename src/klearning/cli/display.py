@@ -1,6 +1,6 @@
-"""What a person sees: progress, tables that fit the terminal, headings; and JSON, for programs.
+"""Output: progress, tables that fit the terminal, headings, and JSON.
 
-Progress is a bar on a terminal and a plain line now and then elsewhere; on stderr, so that a pipe gets results alone.
+Progress goes to stderr, so that a pipe gets results alone: a bar on a terminal, a line every few seconds elsewhere.
 """
 
 import json
@@ -27,67 +27,68 @@ from rich.progress import (
 from rich.table import Table
 
 from klearning.cli.streams import visible
-from klearning.lab.figures import canvas
-from klearning.simulators.pace import Pace
+from klearning.numerics.display import canvas
+from klearning.numerics.display.progress import hidden_progress, pace
 
 SECONDS = 10.0  # between two plain lines
-WIDE = 200  # columns of what is no terminal
-A_SECOND = 4  # drawings of the bar: few enough for a slow line
+WIDE = 200  # columns if the output is not a terminal
+PER_SECOND = 4  # drawings of the bar
 
 
 def is_lively(stream: Any) -> bool:
-    """Whether what is drawn there may be drawn over: a terminal, and not a dumb one."""
+    """Whether a stream is a terminal that can be drawn over."""
     return bool(stream.isatty()) and os.environ.get("TERM", "") not in ("dumb", "unknown")
 
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Yields a function to be told how many more are done."""
+    """Yields a function that advances the progress by a count."""
     if is_lively(sys.stderr) and total:
         columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
         console = Console(stderr=True)
-        with Progress(*columns, console=console, transient=True, refresh_per_second=A_SECOND) as bar:
+        with Progress(*columns, console=console, transient=True, refresh_per_second=PER_SECOND) as bar:
             job = bar.add_task("", total=total)
             yield lambda count: bar.advance(job, count)
         return
-    told, pace = time.monotonic(), Pace(total)
+    printed, counter = time.monotonic(), hidden_progress()
+    job = counter.add_task("", total=total)
 
-    def line(count: int) -> None:
-        nonlocal told
-        pace.advance(count)
-        if time.monotonic() - told > SECONDS:
-            told = time.monotonic()
-            print(", ".join([f"{pace.done:,} of {total:,} {what}", *pace.words()]), file=sys.stderr)
+    def advance(count: int) -> None:
+        nonlocal printed
+        counter.advance(job, count)
+        if time.monotonic() - printed > SECONDS:
+            printed, task = time.monotonic(), counter.tasks[0]
+            print(", ".join([f"{task.completed:,.0f} of {total:,} {what}", *pace(task)]), file=sys.stderr)
 
-    yield line
+    yield advance
 
 
 def say(text: str = "", err: bool = False) -> None:
-    """Print lines in the encoding that was asked for: `click.echo` writes UTF-8 where Python was told ASCII.
+    """Print lines in the encoding of the stream, which `click.echo` would ignore.
 
-    What steers a terminal is escaped; a text of a file goes through `visible` first, so that it is one line.
+    Control characters are escaped. Pass text from a file through `visible` first, so that it stays one line.
     """
     print("\n".join(map(visible, text.split("\n"))), file=sys.stderr if err else sys.stdout)
 
 
 def save_picture(draw: Callable[[], Any], out: Path, err: bool) -> None:
-    """Draw and write, or say why there is no picture: the runs are worth more than it."""
+    """Draw and write a figure, or say why there is none: a missing library must not lose the runs."""
     try:
         canvas.need_matplotlib()
     except ImportError as error:
-        say(f"no picture was drawn: {error}", err=True)
+        say(f"no figure was drawn: {error}", err=True)
         return
     canvas.save(draw(), out)
     say(f"drawn: {out}", err=err)
 
 
 def width() -> int:
-    """Columns to write in: those of the terminal, or plenty."""
+    """Columns of the terminal, or `WIDE`."""
     return Console().width if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDE
 
 
 def show_json(data: Any) -> None:
-    """What is not finite is null, for JSON has no such numbers."""
+    """Print JSON; numbers that are not finite become null."""
     say(json.dumps(plain(data), indent=2, allow_nan=False))
 
 
@@ -110,7 +111,7 @@ def show_paragraph(text: str, indent: str = "    ") -> None:
 
 
 def cell(value: Any) -> str:
-    """A value as a person reads it: four digits, and a dash for what is not there."""
+    """A value as text: four digits, a dash if missing."""
     if isinstance(value, list | tuple):
         return ", ".join(map(cell, value))
     if isinstance(value, float):
@@ -121,7 +122,7 @@ def cell(value: Any) -> str:
 def show_table(
     rows: Sequence[Mapping[str, Any]], title: str = "", caption: str = "", last: Mapping[str, Any] | None = None
 ) -> None:
-    """One line a row, and perhaps a ``last`` one below a rule; where that is too wide, one line a value."""
+    """A table, with ``last`` as a separate last row; one line per value if it is too wide for the terminal."""
     shown = [{name: cell(value) for name, value in row.items()} for row in [*rows, *([last] if last else [])]]
     columns = list(rows[0]) if rows else []
     least = sum(max(_longest(name), *(len(row[name]) for row in shown)) + 3 for name in columns) + 1

@@ -1,24 +1,23 @@
-"""The environment that a line names, with its options, in bins and in copies where the line asks for them."""
+"""The environment that a line names, with its options, in bins and in copies if the line asks for them."""
 
 import os
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from klearning.cli.completing import environment_names
-from klearning.cli.doors import bring_in, find
 from klearning.cli.options import parse
-from klearning.numerics import checks
+from klearning.cli.user_imports import find, import_user_code
 from klearning.numerics.interrupts import uninterrupted
 
 MASKS = hasattr(signal, "pthread_sigmask")  # not in Windows
 
 
 def binned(env: Any, bins: Sequence[str], quantiles: bool, horizon: int | None) -> Any:
-    """The environment with the bins that the line asks for, where it asks for any."""
-    from klearning.simulators.adapters.binned import BINS, Binned
+    """The environment with the bins of the command line, if any."""
+    from klearning.simulators.adapters.binned import Binned
+    from klearning.simulators.bins import BINS
 
     if not bins and not quantiles:
         return env
@@ -31,20 +30,20 @@ def binned(env: Any, bins: Sequence[str], quantiles: bool, horizon: int | None) 
 
 
 @contextmanager
-def copies(
-    env: Any, count: int, name: str, options: Sequence[str], bins: Sequence[str], quantiles: bool
-) -> Iterator[Any]:
-    """A vector of so many environments like this one, each in a process of its own; this one alone where it is 1."""
+def copies(env: Any, count: int, name: str, options: Sequence[str]) -> Iterator[Any]:
+    """A vector of N environments like this one, each in a process of its own; this one alone if N is 1."""
     if count == 1:
         yield env
         return
     from gymnasium.vector import AsyncVectorEnv, AutoresetMode
 
+    from klearning.simulators.adapters.binned import Binned
+
     _check_shared_memory(count)
-    cuts = {"edges": env.edges} if quantiles else {"bins": bin_counts(bins)} if bins else None
+    edges = env.edges if isinstance(env, Binned) else None
     with children_ignoring_ctrl_c():
         envs = AsyncVectorEnv(
-            [partial(a_copy, name, options, cuts, os.getpid())] * count,
+            [partial(a_copy, name, options, edges, os.getpid())] * count,
             context="spawn",  # a fork would take threads of this process along
             autoreset_mode=AutoresetMode.DISABLED,  # so that --horizon may end an episode, and t has its own seed
         )
@@ -84,13 +83,13 @@ def children_ignoring_ctrl_c() -> Iterator[None]:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def a_copy(name: str, options: Sequence[str], cuts: Mapping[str, Any] | None, caller: int) -> Any:
+def a_copy(name: str, options: Sequence[str], edges: Any, caller: int) -> Any:
     from klearning.simulators.adapters.binned import Binned
 
     if os.getpid() != caller:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that learns
     env = make_environment(name, options)
-    return env if cuts is None else Binned(env, **cuts)
+    return env if edges is None else Binned(env, edges=edges)
 
 
 def bin_counts(words: Sequence[str]) -> Any:
@@ -113,7 +112,7 @@ def bin_counts(words: Sequence[str]) -> Any:
 
 
 def make_environment(name: str, options: Sequence[str]) -> Any:
-    import gymnasium
+    from klearning.simulators import environments
 
     given: dict[str, Any] = {}
     for option in options:
@@ -121,21 +120,20 @@ def make_environment(name: str, options: Sequence[str]) -> Any:
         if not equals:
             raise ValueError(f"environment option {option!r} has no value: write NAME=VALUE")
         given[key] = {"true": True, "false": False}.get(value.lower(), parse(value))
-    try:
-        return own_environment(name, given) if ":" in name else gymnasium.make(name, **given)
-    except gymnasium.error.Error as error:
-        checks.choice("environment", name, environment_names())
-        raise ValueError(f"environment={name!r} cannot be made: {' '.join(str(error).split())}") from None
-    except (TypeError, KeyError, AttributeError, AssertionError) as error:
-        raise ValueError(f"environment={name!r} does not take these options: {error!r}") from None
+    if name.endswith(".py"):
+        raise ValueError(f"environment={name!r} is a file: write {name}:NAME, with the name of a class in it")
+    if ":" not in name:
+        return environments.make_environment(name, given)
+    with environments.named_in_errors(name):
+        return own_environment(name, given)
 
 
 def own_environment(word: str, given: dict[str, Any]) -> Any:
-    """What file.py:Name or module:Name makes, or Gymnasium's own module:Name-v0."""
+    """The environment of file.py:Name or module:Name, or Gymnasium's own module:Name-v0."""
     import gymnasium
 
     place, _, name = word.rpartition(":")
-    bring_in(place)
+    import_user_code(place)
     if name in gymnasium.registry:
         return gymnasium.make(name, **given)
     maker = find(word)

@@ -1,14 +1,13 @@
-"""`klearning agents`, `klearning worlds` and `klearning games`: what there is."""
+"""`klearning agents`, `klearning worlds` and `klearning games`."""
 
 import inspect
 from typing import Any
 
 import click
 
-from klearning.cli.completing import as_json
 from klearning.cli.display import show_heading, show_json, show_paragraph
-from klearning.cli.options import option_names
-from klearning.cli.teaching import Command
+from klearning.cli.help import Command
+from klearning.cli.param_types import as_json
 from klearning.games.registry import GAMES, PLAYERS
 from klearning.tabular.agents import AGENTS
 from klearning.tabular.worlds import SOURCES, WORLDS
@@ -24,7 +23,7 @@ def agents(as_json: bool) -> None:
 @click.command(cls=Command, short_help="List the worlds.", examples=["klearning worlds", "klearning worlds --json"])
 @as_json
 def worlds(as_json: bool) -> None:
-    """List the worlds, with where they come from and their parameters (for -w NAME=VALUE)."""
+    """List the worlds, with their sources and parameters (for -w NAME=VALUE)."""
     show_list("world", {name: (make, SOURCES[name]) for name, make in WORLDS.items()}, as_json)
 
 
@@ -33,7 +32,7 @@ def worlds(as_json: bool) -> None:
 )
 @as_json
 def games(as_json: bool) -> None:
-    """List the games (for -w NAME=VALUE) and the players, who may be agent (-a NAME=VALUE) or opponent."""
+    """List the games (options: -w NAME=VALUE) and the players, usable as agent (-a NAME=VALUE) or opponent."""
     things = {"game": {name: (make, "") for name, make in GAMES.items()}}
     things["player"] = {name: (cls, cls.paper) for name, cls in PLAYERS.items()}
     if as_json:
@@ -44,14 +43,14 @@ def games(as_json: bool) -> None:
 
 
 def list_entries(kind: str, entries: dict[str, tuple[Any, str]]) -> list[dict[str, Any]]:
-    """Name, what it is, its source, its parameters with their defaults."""
+    """Name, summary, source, and parameters with defaults."""
     return [
         {
             kind: name,
             "what": (inspect.getdoc(thing) or "").split("\n")[0].replace("``", ""),
             "source": source,
             "parameters": {
-                name: str(inspect.signature(thing).parameters[name].default) for name in option_names(thing)
+                name: str(p.default) for name, p in inspect.signature(thing).parameters.items() if name != "prior"
             },
         }
         for name, (thing, source) in entries.items()
@@ -59,7 +58,7 @@ def list_entries(kind: str, entries: dict[str, tuple[Any, str]]) -> list[dict[st
 
 
 def show_list(kind: str, entries: dict[str, tuple[Any, str]], as_json: bool) -> None:
-    """A few lines each."""
+    """Print a few lines per entry."""
     listed = list_entries(kind, entries)
     if as_json:
         show_json(listed)

@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from klearning.cli.doors import find_maker
 from klearning.cli.options import option_values, prior_table
+from klearning.cli.user_imports import find_maker
 from klearning.games.matches import OPPONENTS
 from klearning.games.registry import GAMES
 from klearning.lab.experiments.match_data import Data, opponent_data, prior_data
 from klearning.simulators import codec
 from klearning.tabular.worlds.registry import WORLDS
 
-WORST = "best_response"  # the opponent where none is named
+WORST = "best_response"  # the opponent if none is named
 
 
 class MatchData(NamedTuple):
-    """What is played, in the order of `build_pairing`."""
+    """The parts of a match, in the order of `build_pairing`."""
 
     game: Data
     agent: Data
@@ -36,7 +36,7 @@ def read_match(
     opponent: str | None,
     prior_options: Sequence[str],
 ) -> MatchData:
-    """What is played, from the words of a line."""
+    """The parts of a match from the words of the command line."""
     place, ours = call_data("game", game, game_options), call_data("player", agent, agent_options)
     word, *options = (opponent or WORST).split(",")
     theirs: Any = word

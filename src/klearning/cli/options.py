@@ -1,7 +1,7 @@
 """NAME=VALUE options, turned into worlds, agents and priors."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from klearning.numerics import checks
@@ -12,42 +12,53 @@ from klearning.tabular.models.mdp import MDP
 
 DEEPEST = 10_000  # DeepSea of this depth has 50 million states
 TRANSITION_OPTIONS = tuple(name for names in codec.TRANSITIONS.values() for name in names)
-REWARD_OPTIONS = tuple(name for family in FAMILIES.values() for name in inspect.signature(family).parameters)
+REWARD_OPTIONS = dict.fromkeys(name for family in FAMILIES.values() for name in inspect.signature(family).parameters)
 PRIOR_OPTIONS = ("reward", *REWARD_OPTIONS, *TRANSITION_OPTIONS, "span", "stationary")
 
 
 def option_names(maker: Callable[..., Any]) -> list[str]:
-    """Parameters that a line can give; a prior has options of its own."""
-    return [name for name in inspect.signature(maker).parameters if name != "prior"]
+    """Parameters that the command line can set, parts of a record after a dot; a prior has its own option."""
+    records = getattr(maker, "records", {})
+    parts = [f"{name}.{part}" for name, kinds in records.items() for part in _parts(kinds)]
+    return [name for name in inspect.signature(maker).parameters if name != "prior"] + parts
+
+
+def _parts(kinds: Mapping[str, Any]) -> dict[str, None]:
+    return dict.fromkeys(part for record in kinds.values() for part in inspect.signature(record).parameters)
 
 
 def build(maker: Callable[..., Any], kind: str, options: Sequence[str]) -> Any:
-    """Call a world or agent with NAME=VALUE options; unknown names are errors with the nearest valid one."""
+    """Call a world or agent with NAME=VALUE options; an unknown name is an error with a suggestion."""
     given = option_values(maker, kind, options)
     try:
         return maker(**given)
-    except (TypeError, IndexError) as error:  # a value of another kind than the parameter's, which nothing checked
-        raise ValueError(f"{kind} options {', '.join(options)} do not fit: {error}") from None
+    except (TypeError, IndexError) as error:  # a value of the wrong type, which the maker did not check
+        raise ValueError(f"{kind} options {', '.join(options)} have a wrong type: {error}") from None
 
 
 def option_values(maker: Callable[..., Any], kind: str, options: Sequence[str]) -> dict[str, Any]:
-    """NAME=VALUE options by name; unknown ones are errors."""
+    """NAME=VALUE options as a dictionary."""
     names = option_names(maker)
-    return dict(split_option(kind, option, names) for option in options)
+    given = dict(split_option(kind, option, names) for option in options)
+    for name in {option.partition(".")[0] for option in given if "." in option}:
+        kinds = maker.records[name]  # type: ignore[attr-defined]
+        parts = {part: given.pop(f"{name}.{part}") for part in _parts(kinds) if f"{name}.{part}" in given}
+        given[name] = codec.build_record(maker, name, {"kind": given.get(name, next(iter(kinds))), **parts})
+    return given
 
 
 def build_prior(options: Sequence[str], world: MDP | None = None) -> Prior:
-    """A prior from NAME=VALUE options, for a world of ours where there is one."""
+    """A prior from NAME=VALUE options, for a world if one is given."""
     return codec.build_prior(prior_data(options), world)
 
 
 def prior_data(options: Sequence[str]) -> dict[str, Any]:
-    """The same as data."""
+    """A prior from NAME=VALUE options, as data."""
     return codec.prior_data(prior_table(options))
 
 
 def prior_table(options: Sequence[str]) -> dict[str, Any]:
-    """What was typed, as tables of data: rewards, and of the rest what is there."""
+    """The options as tables: rewards always, the rest if given."""
     given = dict(split_option("prior", option, PRIOR_OPTIONS) for option in options)
     data: dict[str, Any] = {}
     if "stationary" in given:
@@ -68,7 +79,7 @@ def split_option(kind: str, option: str, names: Sequence[str]) -> tuple[str, Any
 
 
 def parse(text: str) -> Any:
-    """A number, a list of numbers, or the word itself: what it should be is checked where it is used."""
+    """A number, a list of numbers, or the word itself. The caller checks which it must be."""
     if "," in text:
         return [parse(part) for part in text.split(",") if part]
     for kind in (int, float):
@@ -80,21 +91,21 @@ def parse(text: str) -> Any:
 
 
 def depth_list(text: str) -> list[int]:
-    """10:50:10 is 10, 20, … 50; a list is itself."""
+    """Depths from a list, 10,20,50, or a range, FROM:TO:STEP with TO included."""
     grid = _depths(text)
     if not grid:
-        raise ValueError(f"depths={text!r} is empty: give numbers, or FROM:TO:STEP with FROM not above TO")
+        raise ValueError(f"depths={text!r} is empty: give numbers, or FROM:TO:STEP with FROM at most TO")
     if max(grid) > DEEPEST:
-        raise ValueError(f"depths={text!r} has {max(grid)}, of more states than fit: give depths of at most {DEEPEST}")
+        raise ValueError(f"depths={text!r} has {max(grid)}: give depths of at most {DEEPEST}")
     return grid
 
 
 def _depths(text: str) -> list[int]:
-    parts = [parse(part) for part in text.split(":")]
+    parts = text.split(":")
+    numbers = text.split(",") if len(parts) == 1 else parts
+    if len(parts) > 3 or not all(part.isdecimal() and int(part) > 0 for part in numbers):
+        raise ValueError(f"depths={text!r} is not a list or range of depths: write 4,6 or FROM:TO:STEP, as 4:6:2")
     if len(parts) == 1:
-        return [checks.whole("depths", depth) for depth in (parts[0] if isinstance(parts[0], list) else parts)]
-    if len(parts) > 3:
-        raise ValueError(f"depths={text!r} is no range: write FROM:TO:STEP")
-    low, high = checks.whole("depths", parts[0]), checks.whole("depths", parts[1])
-    step = checks.whole("depths", parts[2]) if len(parts) == 3 else 1
+        return [int(part) for part in numbers]
+    low, high, step = (*map(int, parts), 1)[:3]
     return list(range(low, min(high, max(low, DEEPEST + step)) + 1, step))

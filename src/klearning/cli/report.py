@@ -6,28 +6,29 @@ from pathlib import Path
 
 import click
 
-from klearning.cli.completing import as_json
 from klearning.cli.display import say, show_json
+from klearning.cli.help import Command
+from klearning.cli.param_types import as_json
 from klearning.cli.stores import show_broken
-from klearning.cli.teaching import Command
 from klearning.lab.experiments.store import Store
 from klearning.numerics.files import check_writable, is_stdout, write_file
 
 
 @click.command(
     cls=Command,
-    short_help="Show a store as one HTML file.",
-    examples=["klearning report", "klearning report out/store --output mine.html --open"],
+    short_help="Write a store as one HTML file.",
+    examples=["klearning report", "klearning report out/store --output mine.html --title 'My runs' --open"],
 )
 @click.argument("store", default="out/store", type=click.Path(path_type=Path))
 @click.option(
     "--output", "-o", default="out/report.html", show_default=True, type=click.Path(path_type=Path, dir_okay=False),
-    help="the file, or - for stdout",
+    help="HTML file, or - for stdout",
 )  # fmt: skip
-@click.option("--open", "open_it", is_flag=True, help="show it in the browser")
+@click.option("--title", default="", help="title of the page; default: the store's folder")
+@click.option("--open", "open_it", is_flag=True, help="open it in the browser")
 @as_json
-def report(store: Path, output: Path, open_it: bool, as_json: bool) -> None:
-    """Show what a STORE (default: out/store) holds as one interactive HTML file that needs no network."""
+def report(store: Path, output: Path, title: str, open_it: bool, as_json: bool) -> None:
+    """Write the runs of a STORE (default: out/store) as one interactive HTML file, which needs no network."""
     from klearning.lab import report as reports
 
     piped = is_stdout(output)
@@ -36,7 +37,7 @@ def report(store: Path, output: Path, open_it: bool, as_json: bool) -> None:
     if not piped:
         check_writable(output)
     summary = reports.summarise(Store(store, create=False))
-    page = reports.build(summary).encode()
+    page = reports.build(summary, title).encode()
     runs, size = len(summary.runs), len(page)
     if piped:
         sys.stdout.flush()

@@ -1,34 +1,42 @@
 """`klearning run`: an agent in a world of ours, with exact regret."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 import numpy as np
 
-from klearning.cli.completing import (
-    ENTRANT,
-    PLACE,
-    WORLD_OPTION,
+from klearning.cli.display import progress, save_picture, say, show_json, show_table
+from klearning.cli.help import Command
+from klearning.cli.matches import is_match, read_match
+from klearning.cli.options import build, build_prior, option_values, parse, prior_data
+from klearning.cli.param_types import (
+    AGENT_OR_PLAYER,
+    COUNT,
+    WORLD_OR_GAME,
     agent_options,
     as_json,
     opponent_option,
     prior_options,
+    world_options,
 )
-from klearning.cli.display import progress, save_picture, show_json, show_table
-from klearning.cli.doors import find_maker
-from klearning.cli.matches import is_match, read_match
-from klearning.cli.options import build, build_prior, parse
-from klearning.cli.teaching import Command
-from klearning.games.matches import Matches, play
+from klearning.cli.user_imports import find_maker
+from klearning.games.matches import play
+from klearning.games.simplex import in_words
 from klearning.lab.experiments.match_data import build_pairing
-from klearning.lab.figures import learning
+from klearning.lab.experiments.runner import execute
+from klearning.lab.experiments.spec import Spec, make_spec, match_spec
+from klearning.lab.experiments.store import Store
 from klearning.numerics import checks
-from klearning.numerics.files import check_writable
-from klearning.numerics.types import Floats
-from klearning.tabular.trials.run import MOST_LINES, Runs
+from klearning.numerics.display.canvas import COLOURS, new_figure, styled
+from klearning.numerics.display.plots import Picture
+from klearning.numerics.files import check_writable, write_file
 from klearning.tabular.trials.run import run as simulate
+from klearning.tabular.trials.runs import MOST_LINES, Runs, geometric_points
+
+FRAMES_A_DECADE = 25  # of a film, by episodes
 
 EXAMPLES = (
     "klearning run",
@@ -38,25 +46,30 @@ EXAMPLES = (
     "klearning run inventory PSRL --no-figure --json",
     "klearning run deep_sea KLearning -w depth=20 --seeds 100000 --episodes 500 --device gpu",
     "klearning run rock_paper_scissors KLearning --opponent best_response",
+    "klearning run deep_sea KLearning -w depth=10 -n 200 --seeds 1 --film out/film.html",
 )
 
 
-@click.command(cls=Command, short_help="Let an agent learn in a world of ours.", examples=EXAMPLES)
-@click.argument("world", default="deep_sea", type=PLACE)
-@click.argument("agent", default="KLearning", type=ENTRANT)
-@click.option(
-    "-w", "--world-option", "world_options", multiple=True, type=WORLD_OPTION, metavar="NAME=VALUE",
-    help="of the world, e.g. depth=20; `klearning worlds` lists them",
-)  # fmt: skip
+@click.command(cls=Command, short_help="Run an agent in a built-in world.", examples=EXAMPLES)
+@click.argument("world", default="deep_sea", type=WORLD_OR_GAME)
+@click.argument("agent", default="KLearning", type=AGENT_OR_PLAYER)
+@world_options
 @agent_options
 @opponent_option
 @prior_options
-@click.option("-n", "--episodes", default=1000, show_default=True)
-@click.option("-s", "--seeds", default="5", show_default=True, help="how many, or which: 0,3,7")
-@click.option("--threads", type=int, help="default: all cores")
+@click.option("-n", "--episodes", type=COUNT, default=1000, show_default=True, help="episodes per seed")
+@click.option("-s", "--seeds", default="5", show_default=True, help="number of seeds, or a list: 0,3,7")
+@click.option("--threads", type=int, help="number of threads; default: one per core")
 @click.option("--device", default="cpu", show_default=True, help="cpu, or gpu for very many seeds at once")
-@click.option("--out", default="out/run.png", show_default=True, type=click.Path(path_type=Path), help="the picture")
-@click.option("--no-figure", is_flag=True, help="draw nothing")
+@click.option("--keep", default="all", show_default=True, help="all episodes, or points: ten per power of ten")
+@click.option(
+    "--out", default="out/run.png", show_default=True, type=click.Path(path_type=Path), help="file of the figure"
+)
+@click.option("--no-figure", is_flag=True, help="draw no figure")
+@click.option(
+    "--film", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.html",
+    help="write an HTML animation of how the first seed learns",
+)  # fmt: skip
 @as_json
 def run(
     world: str,
@@ -69,108 +82,126 @@ def run(
     seeds: str,
     threads: int | None,
     device: str,
+    keep: str,
     out: Path,
     no_figure: bool,
+    film: Path | None,
     as_json: bool,
 ) -> None:
-    """Let AGENT learn in WORLD, then show a table and draw its regret.
+    """Run AGENT in WORLD, print a table and draw the regret.
 
-    Regret is exact: the value of every episode's policy below the optimum, not what the episode happened to collect.
-    WORLD and AGENT may be your own: file.py:Name, or module:Name.
+    Regret is exact: the optimal value minus the value of each episode's policy, not minus the observed return. WORLD
+    and AGENT may be your own: file.py:Name or module:Name.
 
-    WORLD may be a game, with an opponent (`klearning games` lists games and players). Episodes are its rounds, and
-    regret is its value less the payoff of both mixtures.
+    WORLD may be a game (see `klearning games`), played against an opponent. Episodes are then rounds, and regret is the
+    value of the game minus the expected payoff of the two policies.
     """
     if not no_figure:
         check_writable(out)
+    if film is not None:
+        check_writable(film)
+        if device != "cpu":
+            raise ValueError(f"film={str(film)!r} shows runs on the CPU: leave --film or --device out")
     chosen = parse(seeds)
     count = len(chosen) if isinstance(chosen, list) else checks.whole("seeds", chosen)
     if is_match(world, opponent):
-        pair = build_pairing(*read_match(world, world_options, agent, agent_options, opponent, prior_options))
+        match = read_match(world, world_options, agent, agent_options, opponent, prior_options)
+        pair = build_pairing(*match)
         with progress("rounds", episodes * count) as advance:
-            matches = play(
+            runs = play(
                 pair.agent, pair.game, pair.opponent, episodes, chosen,
-                prior=pair.belief, threads=threads, progress=advance,
+                prior=pair.belief, threads=threads, progress=advance, keep=keep,
             )  # fmt: skip
-        show_json(match_summary(matches)) if as_json else show_matches(matches)
-        if not no_figure:
-            save_picture(lambda: learning.draw(matches), out, err=as_json)
-        return
-    place = build(find_maker("world", world), "world", world_options)
-    learner = build(find_maker("agent", agent), "agent", agent_options)
-    prior = build_prior(prior_options, place)
-    with progress("episodes", episodes * count) as advance:
-        runs = simulate(
-            learner, place, prior=prior, episodes=episodes, seeds=chosen, threads=threads, progress=advance,
-            device=device,
-        )  # fmt: skip
+    else:
+        place = build(find_maker("world", world), "world", world_options)
+        learner = build(find_maker("agent", agent), "agent", agent_options)
+        prior = build_prior(prior_options, place)
+        with progress("episodes", episodes * count) as advance:
+            runs = simulate(
+                learner, place, prior=prior, episodes=episodes, seeds=chosen, threads=threads, progress=advance,
+                device=device, keep=keep,
+            )  # fmt: skip
     if as_json:
-        show_json(summary(runs) if isinstance(runs, Runs) else runs.data())
-    elif isinstance(runs, Runs) and (device == "cpu" or count <= MOST_LINES):
+        show_json(summary(runs))
+    elif count <= MOST_LINES:
         show_runs(runs)
     else:
-        print(runs.summary())
+        say(runs.summary())
     if not no_figure:
-        save_picture(lambda: learning.draw(runs), out, err=as_json)
+        save_picture(lambda: draw(runs), out, err=as_json)
+    if film is not None:
+        at = geometric_points(episodes, FRAMES_A_DECADE)
+        settings: dict[str, Any] = {"episodes": episodes, "seeds": [runs.seeds[0]], "snapshots": at}
+        if is_match(world, opponent):
+            spec = match_spec(*match, **settings)
+        else:
+            calls = _call("world", world, world_options), _call("agent", agent, agent_options)
+            spec = make_spec(*calls, prior_data(prior_options), **settings)
+        write_file(film, film_of(spec).encode(), parents=True)
+        say(f"filmed: {film}", err=as_json)
 
 
-def match_summary(matches: Matches) -> dict[str, Any]:
-    return {
-        "agent": str(matches.agent),
-        "world": matches.game.name,
-        "opponent": str(matches.opponent),
-        "episodes": matches.values.shape[1],
-        "seeds": list(matches.seeds),
-        "optimal_value": matches.game.value,
-        "regret": matches.regret[:, -1].tolist(),
-        "last_value": matches.values[:, -1].tolist(),
-        "seconds": matches.seconds,
-    }
+def _call(kind: str, name: str, options: Sequence[str]) -> dict[str, Any]:
+    """A world or an agent as a spec has it."""
+    maker = find_maker(kind, name)
+    return {"name": maker.__name__, **option_values(maker, kind, options)}
 
 
-def show_matches(matches: Matches) -> None:
-    """One line a seed and their mean."""
-    recent = max(1, matches.values.shape[1] // 10)
-    columns = {
-        "regret": matches.regret[:, -1],
-        f"value of the last {recent:,} rounds": matches.values[:, -recent:].mean(axis=1),
-    }
-    speed = matches.values.size / matches.seconds
-    title = f"{matches.agent} in {matches.game.name} against {matches.opponent}: {matches.values.shape[1]} rounds"
-    value = round(matches.game.value, 9)  # rounding is not shown
-    show_seeds(matches.seeds, columns, title, f"value of the game {value:.4g}; {speed:,.0f} rounds a second")
+def film_of(spec: Spec) -> str:
+    """The page of a run, which is played again with snapshots."""
+    from klearning.lab import report
+
+    with TemporaryDirectory() as folder:
+        store = Store(folder)
+        execute(spec, store)
+        return report.film(report.summarise(store))
 
 
 def summary(runs: Runs) -> dict[str, Any]:
+    """Numbers for programs: one per seed, in lists."""
+    times = {"first_hit": runs.first_hit.tolist(), "solved": runs.solved.tolist()}
     return {
         "agent": str(runs.agent),
         "world": runs.world.name,
-        "episodes": runs.values.shape[1],
+        **({} if runs.opponent is None else {"opponent": str(runs.opponent)}),
+        "episodes": runs.episodes,
         "seeds": list(runs.seeds),
         "optimal_value": runs.optimal_value,
         "regret": runs.regret[:, -1].tolist(),
-        "first_hit": runs.first_hit.tolist(),
-        "solved": runs.solved.tolist(),
+        **(times if runs.has_goal else {}),
         "last_value": runs.values[:, -1].tolist(),
         "seconds": runs.seconds,
     }
 
 
 def show_runs(runs: Runs) -> None:
-    """One line a seed and their mean; the goal's columns only where the world has a goal."""
+    """One line per seed and their mean; the goal's columns only if the world has a goal."""
     columns = {"regret": runs.regret[:, -1], "value of the last policy": runs.values[:, -1]}
-    if runs.world.goal is not None:
+    where, best = f"on {runs.world.name}", f"optimal value {runs.optimal_value:.4g}"
+    if runs.opponent is not None:
+        recent = max(1, runs.episodes // 10) if runs.keeps_all else 1
+        last = runs.values[:, -recent:].mean(axis=1)
+        columns = {"regret": runs.regret[:, -1], f"value of the last {recent:,} rounds": last}
+        where = f"in {runs.world.name} against {runs.opponent}"
+        best = f"value of the game {in_words(runs.optimal_value)}"
+    elif runs.has_goal:
         columns = {"first hit": runs.first_hit, "solved": runs.solved, **columns}
-    speed = runs.values.size / runs.seconds
-    title = f"{runs.agent} on {runs.world.name}: {runs.values.shape[1]} episodes"
-    show_seeds(runs.seeds, columns, title, f"optimal value {runs.optimal_value:.4g}; {speed:,.0f} episodes a second")
-
-
-def show_seeds(seeds: Sequence[int], columns: Mapping[str, Floats], title: str, caption: str) -> None:
-    """One line a seed, and the mean."""
+    speed = len(runs.seeds) * runs.episodes / runs.seconds
     show_table(
-        [{"seed": seed, **{name: float(x[i]) for name, x in columns.items()}} for i, seed in enumerate(seeds)],
-        title=title,
-        caption=caption,
+        [{"seed": seed, **{name: float(x[i]) for name, x in columns.items()}} for i, seed in enumerate(runs.seeds)],
+        title=f"{runs.agent} {where}: {runs.episodes} {runs.unit}s",
+        caption=f"{best}; {speed:,.0f} {runs.unit}s a second",
         last={"seed": "mean", **{name: float(np.mean(x)) for name, x in columns.items()}},
     )
+
+
+@styled
+def draw(runs: Runs) -> Picture:
+    """Cumulative regret; a tick on the axis for a seed's first hit of the goal, if there is one."""
+    figure, axes = new_figure()
+    axes.set_prop_cycle(color=COLOURS)
+    runs.plot(axes)
+    axes.set_xlim(1, max(2, runs.episodes))
+    against = f" against {runs.opponent}" if runs.opponent is not None else ""
+    figure.supxlabel(f"{runs.agent}{against}\n{runs.prior}", fontsize=6)
+    return figure

@@ -1,4 +1,4 @@
-"""`klearning sweep` and `klearning store`: runs that are kept."""
+"""`klearning sweep` and `klearning store`: stored runs."""
 
 import inspect
 import json
@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from klearning.cli.completing import Name, as_json
 from klearning.cli.display import progress, say, show_json
+from klearning.cli.help import Command, Group
+from klearning.cli.param_types import Name, as_json
 from klearning.cli.streams import visible
-from klearning.cli.teaching import Command, Group
-from klearning.lab.experiments.columns import Row, differences, experiment, experiments
+from klearning.lab.experiments.columns import Row, differences, experiment, experiments, row_of
 from klearning.lab.experiments.executors import EXECUTORS, Executor
 from klearning.lab.experiments.spec import REGISTRIES_OF, Spec, sweep_from_toml
 from klearning.lab.experiments.store import Store
@@ -26,7 +26,7 @@ from klearning.numerics.files import json_from
 
 @click.command(
     cls=Command,
-    short_help="Run what a sweep file lists.",
+    short_help="Run the experiments of a sweep file.",
     examples=[
         "klearning sweep my_sweep.toml",
         "klearning sweep my_sweep.toml --store out/store --json",
@@ -35,16 +35,16 @@ from klearning.numerics.files import json_from
 )
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--store", "store_path", default="out/store", show_default=True, type=click.Path(path_type=Path))
-@click.option("--timeout", default=float("inf"), help="seconds that one run may take")
-@click.option("--threads", type=int, help="how many runs at a time; default: as many as there are cores")
+@click.option("--timeout", default=float("inf"), help="time limit of a run, in seconds")
+@click.option("--threads", type=int, help="number of runs at a time; default: one per core")
 @click.option(
-    "--executor", default="threads", show_default=True, type=Name(lambda: EXECUTORS), metavar="NAME",
-    help="where runs are run: " + ", ".join(EXECUTORS),
+    "--executor", default="threads", show_default=True, type=Name(lambda ctx: EXECUTORS), metavar="NAME",
+    help="executor of the runs: " + ", ".join(EXECUTORS),
 )  # fmt: skip
-@click.option("--address", help="of a cluster that exists; default: one is started here (executor ray)")
+@click.option("--address", help="address of a running cluster; default: start one here (executor ray)")
 @click.option("--shared-store", is_flag=True, help="all machines see the store at the same path (executor ray)")
-@click.option("--memory", type=float, metavar="MB", help="megabytes that one run may take (executor ray)")
-@click.option("--retries", type=int, help="how often a run whose worker died is begun again (executor ray); default: 3")
+@click.option("--memory", type=float, metavar="MB", help="memory limit of a run, in megabytes (executor ray)")
+@click.option("--retries", type=int, help="restarts of a run whose worker died (executor ray); default: 3")
 @as_json
 def sweep(
     file: Path,
@@ -57,7 +57,7 @@ def sweep(
 ) -> None:
     """Run every spec of a sweep FILE (TOML) that the store does not have.
 
-    What was interrupted goes on where it was. Exit code 1 where a run failed; docs/howto/big_sweeps.md shows a FILE.
+    An interrupted sweep resumes. Exit code 1 if a run failed. docs/howto/big_sweeps.md shows a FILE.
     """
     specs = sweep_from_toml(file)
     given = {name: value for name, value in settings.items() if value not in (None, False)}
@@ -76,7 +76,7 @@ def run_sweep(
     executor: str = "threads",
     **settings: Any,
 ) -> Tally:
-    """Run what is missing with a display of progress, and say on stderr how it went."""
+    """Run the missing specs with a progress bar, and summarise on stderr."""
     make: Callable[..., Executor] = EXECUTORS[checks.choice("executor", executor, EXECUTORS)]
     for name, value in settings.items():
         if name not in inspect.signature(make).parameters:
@@ -85,9 +85,11 @@ def run_sweep(
                 f"{name}={value!r} means nothing to --executor {executor}: leave --{option} out, or use ray"
             )
     where = make(None if threads is None else checks.whole("threads", threads), **settings)
-    missing = len(store.missing(specs))
+    missing = sum(part.seeds for part in store.missing(specs))
     with progress("runs", missing) as advance:
-        result = sweep_specs(specs, store, executor=where, timeout=timeout, finished=lambda outcome: advance(1))
+        result = sweep_specs(
+            specs, store, executor=where, timeout=timeout, finished=lambda outcome: advance(outcome.spec.seeds)
+        )
     say(f"{result.done} runs done, {result.skipped} were there already, {len(result.failed)} failed", err=True)
     for outcome in result.failed:
         spec = outcome.spec
@@ -102,11 +104,16 @@ CALLS = ("world", "agent", "opponent")  # written as they are called
 
 @click.group(cls=Group, examples=["klearning store ls", "klearning store verify"])
 def store() -> None:
-    """Look into a store of runs: ls, show, verify, gc, export."""
+    """Inspect a store of runs: ls, show, verify, gc, export."""
 
 
 STORE = click.option(
-    "--store", "path", default="out/store", show_default=True, type=click.Path(path_type=Path), help="the folder"
+    "--store",
+    "path",
+    default="out/store",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="folder of the store",
 )
 
 
@@ -114,7 +121,7 @@ STORE = click.option(
 @STORE
 @as_json
 def store_ls(path: Path, as_json: bool) -> None:
-    """List the runs: how many seeds of each experiment, how they went, and what tells it from the others.
+    """List the experiments: number of seeds, number of solved runs, and the settings that differ.
 
     --json has every setting of every run; so has `klearning store export`.
     """
@@ -126,17 +133,18 @@ def store_ls(path: Path, as_json: bool) -> None:
     groups = experiments(rows)
     settings = [experiment(members[0]) for members in groups]
     for members, own, unlike in zip(groups, settings, differences(settings), strict=True):
-        solved = sum(row["solved"] is not None for row in members)
+        seeds, counts = sum(row["seeds"] for row in members), [row["solved_seeds"] for row in members]
+        solved = "   no goal" if None in counts else f"{sum(counts):3} solved"
         told = [f"{name}={value}" for name, value in unlike.items() if name.partition(".")[0] not in CALLS]
         words = [*_calls(own), *told]
-        line = f"{members[0]['name'][:12]}  {len(members):3} seeds  {solved:3} solved  {'  '.join(map(str, words))}"
+        line = f"{members[0]['name'][:12]}  {seeds:3} seeds  {solved}  {'  '.join(map(str, words))}"
         say(visible(line))
     alike = [f"{name}={settings[0][name]}" for name in settings[0] if _is_alike(name, settings)] if rows else []
     say(visible(f"{len(rows)} runs" + (f"; the same in all: {' '.join(alike)}" if alike else "")), err=True)
 
 
 def show_broken(lines: list[str]) -> None:
-    """Name on stderr the runs that could not be read."""
+    """List unreadable runs on stderr."""
     for line in lines[:MOST_LINES]:
         say(visible(line), err=True)
     if len(lines) > MOST_LINES:
@@ -166,15 +174,15 @@ def _is_alike(name: str, settings: list[Row]) -> bool:
 @STORE
 @as_json
 def store_show(name: str, path: Path, as_json: bool) -> None:
-    """Show one run by its NAME or the beginning of it: spec, versions, arrays. It is JSON either way."""
+    """Show one run by its NAME, or a prefix of it, as JSON: spec, versions, arrays."""
     place = Store(path, create=False)
     found = [folder for folder in place.folders() if folder.name.startswith(name)]
     if len(found) != 1:
         raise ValueError(f"name={name!r} fits {len(found)} runs of {path}: give more of it, see `klearning store ls`")
-    record = place.read(found[0])
-    meta = json_from(place.files(found[0].name)["meta.json"])
-    arrays = {key: f"{x.dtype} {list(x.shape)}" for key, x in record.arrays.items()}
-    shown = {"spec": json.loads(record.spec.canonical), **meta, "arrays": arrays, "row": record.row()}
+    spec = place.read(found[0]).spec
+    meta = json_from(place.files(spec.name)["meta.json"])
+    arrays = {key: f"{x.dtype} {list(x.shape)}" for key, x in place.arrays(spec).items()}
+    shown = {"spec": json.loads(spec.canonical), **meta, "arrays": arrays, "row": row_of(spec, meta["facts"])}
     show_json(shown)
 
 
@@ -182,7 +190,7 @@ def store_show(name: str, path: Path, as_json: bool) -> None:
 @STORE
 @as_json
 def store_verify(path: Path, as_json: bool) -> None:
-    """Read every run; set aside, and name, what is broken. Exit code 1 where anything was."""
+    """Read every run; name broken ones and move them aside. Exit code 1 if any was broken."""
     said = Store(path, create=False).verify()
     if as_json:
         show_json({"broken": said})
@@ -197,7 +205,7 @@ def store_verify(path: Path, as_json: bool) -> None:
 @STORE
 @as_json
 def store_gc(path: Path, as_json: bool) -> None:
-    """Remove unfinished writes, checkpoints of finished runs, and what was set aside."""
+    """Remove unfinished writes, checkpoints of finished runs, and broken runs that were moved aside."""
     removed = Store(path, create=False).gc()
     if as_json:
         show_json({"removed": removed})
@@ -206,16 +214,19 @@ def store_gc(path: Path, as_json: bool) -> None:
 
 
 @store.command(
-    "export", cls=Command, examples=["klearning store export runs.csv", "klearning store export runs.parquet"]
+    "export",
+    cls=Command,
+    examples=["klearning store export runs.csv", "klearning store export curves.parquet --curves"],
 )
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @STORE
+@click.option("--curves", is_flag=True, help="write one row per episode of a run: value, regret and return")
 @as_json
-def store_export(file: Path, path: Path, as_json: bool) -> None:
-    """Write one line a run into FILE, .csv or .parquet."""
+def store_export(file: Path, path: Path, curves: bool, as_json: bool) -> None:
+    """Write one row per run to FILE, .csv or .parquet."""
     place = Store(path, create=False)
     rows, broken = place.listing()
-    runs = place.export(file, rows)
+    runs = place.export(file, rows, curves)
     show_broken(broken)
     if as_json:
         show_json({"runs": runs, "file": str(file)})

@@ -1,15 +1,16 @@
-"""Output that arrives: on terminals that know no ✓, in pipes that close early, on disks that are full."""
+"""Output that never fails: encodings without ✓, pipes that close early, full disks."""
 
 import codecs
 import io
 import os
+import re
 import sys
 import warnings
 from pathlib import Path
 from typing import TextIO
 from unicodedata import category
 
-# how signs of ours are written where the encoding has none of them; any other is a question mark
+# ASCII for characters that an encoding lacks; any other becomes a question mark
 PLAIN = {
     "✓": "yes", "✗": "no", "–": "-", "—": "-", "−": "-", "…": "...", "×": "x", "·": "*", "±": "+-",
     "≤": "<=", "≥": ">=",
@@ -18,30 +19,31 @@ PLAIN = {
 }  # fmt: skip
 
 
-# kinds of signs that steer, or are not seen: controls, directions of writing, ends of lines, halves of signs
-STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
+COLOUR = re.compile("\x1b\\[[0-9;]*m")  # of Gymnasium's warnings
+# categories of invisible characters: control, format, surrogate, line and paragraph separators
+INVISIBLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def spell_out(error: UnicodeError) -> tuple[str, int]:
-    """For `codecs.register_error`: what cannot be encoded is spelt in ASCII."""
+    """For `codecs.register_error`: spell characters that cannot be encoded in ASCII."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(PLAIN.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
 
 
 def visible(text: str) -> str:
-    """A text in one line that shows what is in it: what would steer a terminal is escaped, as Python writes it."""
+    """A text on one line, with control characters escaped as Python writes them."""
     if text.isprintable():
         return text
-    return "".join(sign if category(sign) not in STEERING else ascii(sign)[1:-1] for sign in text)
+    return "".join(sign if category(sign) not in INVISIBLE else ascii(sign)[1:-1] for sign in text)
 
 
 def prepare_streams() -> None:
-    """No sign is an error, a closed stream takes what nobody reads, and a warning is a line like any other of ours."""
+    """Spell out characters that cannot be encoded, replace closed streams by the null device, format warnings."""
     codecs.register_error("spell_out", spell_out)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115, open to the end
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115, stays open
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="spell_out")
@@ -56,11 +58,11 @@ def show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    print(f"klearning: warning: {visible(str(message))}", file=file or sys.stderr)
+    print(f"klearning: warning: {visible(COLOUR.sub('', str(message)))}", file=file or sys.stderr)
 
 
 def abandon_output() -> None:
-    """Nobody takes what is left in the buffer: without this Python would try once more at its end, and complain."""
+    """Discard output that cannot be flushed: Python would try again at exit, and complain."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:

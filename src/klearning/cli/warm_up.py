@@ -1,4 +1,4 @@
-"""`klearning warm-up`: compile ahead of the first call."""
+"""`klearning warm-up`: compile kernels ahead of the first call."""
 
 import multiprocessing
 import os
@@ -13,39 +13,38 @@ from typing import Any
 import click
 
 from klearning.cli.compare import read_contestant
-from klearning.cli.completing import CONTESTANT, as_json
 from klearning.cli.display import progress, say, show_json
-from klearning.cli.teaching import Command
+from klearning.cli.help import Command
+from klearning.cli.param_types import AGENT_WITH_OPTIONS, as_json
 from klearning.numerics import checks
 from klearning.tabular.agents import AGENTS
 
 EXAMPLES = ("klearning warm-up KLearning KLearning,optimism=calibrated PSRL", "klearning warm-up")
-GAMES, PLANS = "games", "plans"  # what is compiled besides agents if none is named
+GAMES, PLANS = "games", "plans"  # compiled besides agents if no agent is named
 
 
-@click.command("warm-up", cls=Command, short_help="Compile ahead of the first call.", examples=EXAMPLES)
-@click.argument("agents", nargs=-1, type=CONTESTANT, metavar="[AGENT]...")
-@click.option("-j", "--jobs", type=int, help="processes that compile; default: one per core")
+@click.command("warm-up", cls=Command, short_help="Compile kernels ahead of the first call.", examples=EXAMPLES)
+@click.argument("agents", nargs=-1, type=AGENT_WITH_OPTIONS, metavar="[AGENT]...")
+@click.option("-j", "--jobs", type=int, help="number of processes; default: one per core")
 @as_json
 def warm_up(agents: Sequence[str], jobs: int | None, as_json: bool) -> None:
-    """Compile what AGENTs need to run in a world and to learn in a simulator, and keep it on this machine.
+    """Compile the kernels that AGENTs need, and cache them on this machine.
 
-    An AGENT is a name, its options after commas (KLearning,optimism=calibrated), or your own: file.py:Name. Without
-    any, all agents are compiled in every setting, and games and plans, too.
+    An AGENT is a name with options after commas (KLearning,optimism=calibrated), or your own: file.py:Name. The default
+    is every agent in every setting, and games and plans.
 
-    Nothing has to be warmed up: what is missing is compiled by the first call that needs it. What is there is not
-    compiled again.
+    This is optional: the first call that needs a kernel compiles it. Cached kernels are not compiled again.
     """
-    from klearning.numerics import cache
+    from klearning.numerics.compile import cache
 
     words = list(agents) or [GAMES, PLANS, *every_setting()]
     for word in agents:
         if word in AGENTS.elsewhere:
-            raise ValueError(f"agent={word!r} is compiled by JAX, which keeps nothing: leave it out")
+            raise ValueError(f"agent={word!r} is compiled by JAX, which has no cache here: leave it out")
         read_contestant(word)
     jobs = checks.whole("jobs", jobs) if jobs is not None else os.cpu_count() or 1
     if (place := cache.folder()) is None:
-        raise OSError("kernels cannot be kept: no folder for a cache can be written; set NUMBA_CACHE_DIR to one")
+        raise OSError("kernels cannot be cached: no cache folder is writable; set NUMBA_CACHE_DIR to one that is")
     began, before = time.monotonic(), cache.size()
     with progress("compiled", len(words)) as advance:
         for _ in compiled(words, min(jobs, len(words))):
@@ -59,7 +58,7 @@ def warm_up(agents: Sequence[str], jobs: int | None, as_json: bool) -> None:
 
 
 def every_setting() -> list[str]:
-    """Every agent as it is by default, and with each word that one of its options takes."""
+    """Every agent by default, and with each word that one of its options accepts."""
     return [
         word
         for name, cls in AGENTS.items()
@@ -68,7 +67,7 @@ def every_setting() -> list[str]:
 
 
 def compiled(words: Sequence[str], jobs: int) -> Iterator[str]:
-    """Yields each word when what it names is compiled."""
+    """Compile in several processes; yields each word when it is done."""
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, context, begin, (sys.path, [origin.module for origin in AGENTS.origins.values()]))
     with pool:
@@ -77,23 +76,23 @@ def compiled(words: Sequence[str], jobs: int) -> Iterator[str]:
             for done in as_completed(waiting):
                 done.result()
                 yield waiting[done]
-        except BaseException:  # do not wait for the others: a kernel is kept whole or not at all
+        except BaseException:  # do not wait for the others: a cached kernel is never partial
             for process in pool._processes.values():
                 process.kill()
             raise
 
 
 def begin(path: Sequence[str], modules: Sequence[str]) -> None:
-    """In a process of the pool: import agents of the reader's own. Ctrl-C is for the process that began it."""
+    """Initialise a process of the pool: import the user's agents. The parent process handles Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.stderr = None  # the bar says how far it is
+    sys.stderr = None  # the parent shows progress
     sys.path[:] = path
     for module in modules:
         import_module(module)
 
 
 def compile_one(word: str) -> None:
-    """Let an agent run and learn for a few episodes; or play, or plan."""
+    """Run an agent for a few episodes, or a game, or a plan."""
     if word == GAMES:
         compile_games()
     elif word == PLANS:

@@ -1,6 +1,6 @@
-"""Networks: deep K-learning and what it is compared with, behind the extra `deep` (JAX and optax).
+"""Networks: deep K-learning and its baselines, behind the extra `deep` (JAX and optax).
 
-Importing this imports neither: they are, once one of the names is asked for.
+JAX and optax are imported when one of the names is first used.
 """
 
 from importlib import import_module
@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from klearning.deep.features import register_features
     from klearning.deep.k_learning import DeepKLearning
     from klearning.deep.learner import DeepLearner
+    from klearning.deep.pictures import convolutions
 
-__all__ = ["DQN", "BootstrappedDQN", "DeepKLearning", "DeepLearner", "EnsembleKLearning", "register_features"]
+__all__ = [
+    "DQN", "BootstrappedDQN", "DeepKLearning", "DeepLearner", "EnsembleKLearning", "convolutions", "register_features"
+]  # fmt: skip
 
 KIND = "deep"  # what files of learners say
 AGENTS = {
     "BootstrappedDQN": "ensembles", "DQN": "dqn", "DeepKLearning": "k_learning", "EnsembleKLearning": "ensembles"
 }  # fmt: skip
-PLACES = {**AGENTS, "DeepLearner": "learner", "register_features": "features"}
+PLACES = {**AGENTS, "DeepLearner": "learner", "convolutions": "pictures", "register_features": "features"}
 
 
 def __getattr__(name: str) -> Any:
@@ -32,7 +35,7 @@ def __getattr__(name: str) -> Any:
 
 
 def build_learner(settings: dict[str, Any], arrays: Arrays) -> Any:
-    """What a file of this kind holds."""
+    """The learner in a file of this kind."""
     return _module("saving").build_learner(settings, arrays)
 
 
@@ -44,5 +47,5 @@ def _module(name: str) -> Any:
         except ModuleNotFoundError as error:
             if error.name != needed:
                 raise
-            raise ImportError(f"{__name__} needs {needed}: pip install 'klearning[deep]'") from None
+            raise ImportError(f"{__name__} needs {needed}: pip install jax optax") from None
     return import_module(f"{__name__}.{name}")

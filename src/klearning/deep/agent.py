@@ -1,32 +1,40 @@
-"""What deep agents have in common: one loop over episodes, a ring of steps, networks that are moved by Adam.
+"""The base of deep agents: a loop over episodes, a replay buffer, networks trained by Adam.
 
-    act by the policy of what is known, to the episode's end
-    write its steps to the ring; for each of them, `updates` times: draw a batch, a step of Adam on (W(s,a) − y)²,
-    the target network a share of the way
-    learn what else there is to learn from the episode
+    act by the current policy for `train_every` steps, or to the end of the episode
+    add these steps to the replay buffer, normalise features by what they have been so far
+    for each step, `updates` times: draw a batch, take a step of Adam on (W(s,a) − y)², move the target network
+    after an episode: update what else the agent learns from it
 
-Nothing is learnt before an episode is over: it is learnt from whole, or not at all. All of it is pure functions of
-arrays: the same ones step by step in somebody's environment (`learner.py`) and fused into one scan (`fused.py`).
+Targets y are computed for `DRAWN` updates at a time, by the target network before the first of them.
+
+Everything is a pure function of arrays, used step by
+step in an environment (`learner.py`) and in one scan over many episodes (`bench/fused.py`).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax import Array
 from jax.flatten_util import ravel_pytree
+from numpy.typing import NDArray
 
-from klearning.deep import network, replay
+from klearning.deep import network, replay, scaling
 from klearning.deep.features import features_name
+from klearning.deep.network import Pair
 from klearning.deep.replay import Steps
 from klearning.numerics import checks
 
+if TYPE_CHECKING:
+    from klearning.deep.learner import DeepLearner
+
 Memory = TypeVar("Memory")
 
-DRAWN = 32  # batches at a time: what no network changes is computed for all of them at once
+DRAWN = 8  # batches to draw at a time; their targets are computed at once
 LARGEST = 1e9  # of settings: products of a few are floats of 32 bits
 MOST = 2**31 - 1  # of whole settings: JAX counts in 32 bits
 MOST_UPDATES = 1000  # per step: those of an episode are counted in 32 bits
@@ -34,20 +42,21 @@ MOST_UPDATES = 1000  # per step: those of an episode are counted in 32 bits
 
 @dataclass(frozen=True)
 class DeepAgent(Generic[Memory]):
-    """Settings of the networks and of how they learn."""
+    """Settings of networks and training."""
 
     hidden: tuple[int, ...] = (50, 50)
-    normalised: bool = True  # units of hidden layers: mean 0 and variance 1
+    normalised: bool = True  # hidden units have mean 0 and variance 1 within a layer
     learning_rate: float = 1e-3
     batch: int = 128
     updates: int = 2  # per step of the environment
-    polyak: float = 0.05  # how far the target network follows, per update
+    train_every: int = 100  # steps; and at the end of an episode
+    polyak: float = 0.05  # step of the target network per update
     discount: float = 0.99
     capacity: int = 100_000  # steps that are remembered
     features: str | Callable[[Any], Any] | None = None  # of observations; by default those of their space
+    network: Pair | None = None  # (init, apply) of one's own, instead of `hidden` layers
 
     diagnostics: ClassVar[tuple[str, ...]] = ("loss",)
-    takes_prior: ClassVar[bool] = False
     at_most_one: ClassVar[tuple[str, ...]] = ("learning_rate", "polyak", "discount", "epsilon")
     may_be_zero: ClassVar[tuple[str, ...]] = ("discount", "epsilon", "exploration", "prior_scale", "temperature_rate")
 
@@ -60,6 +69,8 @@ class DeepAgent(Generic[Memory]):
                 value = tuple(checks.whole(f"hidden[{i}]", width) for i, width in enumerate(widths))
             elif name == "features":
                 value = features_name(value)
+            elif name == "network":
+                value = network.checked_pair(value)
             elif field.type is bool:
                 value = checks.flag(name, value)
             elif field.type is int:
@@ -69,7 +80,7 @@ class DeepAgent(Generic[Memory]):
             object.__setattr__(self, name, value)
 
     def begin(self, key: Array, like: Array, points: int, actions: int) -> Memory:
-        """What is known at first. ``like`` are some features; whole numbers are below ``points``."""
+        """The initial memory. ``like`` are example features; integers are below ``points``."""
         raise NotImplementedError
 
     def start(self, memory: Memory, key: Array) -> Memory:
@@ -77,54 +88,79 @@ class DeepAgent(Generic[Memory]):
         return memory
 
     def policy(self, memory: Memory, x: Array) -> tuple[Array, Array]:
-        """Scores whose softmax acts, and c, half the variance of what is not known of each action."""
+        """Scores whose softmax is the policy, and c, half the posterior variance of each action."""
         raise NotImplementedError
 
     def greedy(self, memory: Memory, x: Array) -> Array:
-        """Values whose largest is the action in deployment."""
+        """Values whose argmax is the greedy action."""
         raise NotImplementedError
+
+    def initial(self, key: Array, points: int, actions: int) -> Any:
+        """Parameters of one network before it learns."""
+        if self.network is None:
+            return network.initial(key, (points, *self.hidden, actions))
+        init, apply = self.network
+        params = init(key, jnp.zeros(points))
+        shape = jax.eval_shape(apply, params, jnp.zeros((2, points))).shape
+        if shape != (2, actions):
+            raise ValueError(f"network: apply(params, x) is of shape {shape} for 2 observations: give (2, {actions})")
+        return params
+
+    def deployed(self, memory: Any) -> tuple[Any, NDArray[Any]]:
+        """Networks along a first axis, and the weights of the sum of their values that `greedy` is."""
+        return jax.tree.map(lambda part: part[None], memory.target), np.ones(1)
 
     def outputs(self, params: Any, x: Array) -> Array:
-        """Of one network, (…, actions)."""
-        return network.values(params, x, self.normalised)
+        """Values of one network, (…, actions). A single ``x`` of NumPy's is computed by NumPy, batches by JAX."""
+        if self.network is None:
+            return network.values(params, x, self.normalised)
+        return network.applied(self.network[1], params, x)
 
     def visits(self, memory: Memory, x: Array) -> Array:
-        """How often each action was taken around x, as far as that is counted."""
+        """How often each action was taken near x; zeros if the agent does not count."""
         return 0.0 * self.greedy(memory, x)
 
-    def beside(self, memory: Memory, steps: Steps) -> Any:
-        """What the values of what came after steps have in them that is of no network: arrays (…, actions)."""
-        return jnp.where(steps.allowed > 0, 0.0, -jnp.inf)
+    def inputs(self, memory: Any, x: Any) -> Any:
+        """Features as networks see them."""
+        return scaling.scaled(memory.scaling, x)
 
-    def loss(self, params: Any, memory: Memory, steps: Steps, beside: Any) -> Array:
-        """Mean over a batch, to be lowered in ``params``; ``beside`` is that of these steps."""
+    def targets(self, memory: Memory, steps: Steps, at: Array) -> Any:
+        """What `losses` compares networks with, of steps from the places ``at`` of the replay buffer: a tree of arrays.
+
+        It depends on the target network, and not on the parameters that are trained.
+        """
         raise NotImplementedError
 
-    def noticed(self, memory: Memory, block: Steps, weight: Array) -> Memory:
-        """Steps are new: what is to be counted."""
+    def losses(self, params: Any, z: Array, action: Array, targets: Any) -> tuple[Array, ...]:
+        """The mean losses of a batch, whose sum is minimised; the first one is a diagnostic. ``z`` are `inputs`."""
+        raise NotImplementedError
+
+    def on_steps(self, memory: Memory, block: Steps, weight: Array) -> Memory:
+        """Count new steps."""
         return memory
 
-    def concluded(self, memory: Memory, numbers: Array) -> Memory:
-        """An episode is over: what is to be learnt from the sums over it."""
+    def on_episode_end(self, memory: Memory, numbers: Array) -> Memory:
+        """Learn from the sums over a finished episode."""
         return memory
 
     def acting(self, memory: Any) -> Any:
-        """What of the memory acting needs, and no more: it is copied at every episode."""
+        """The parts of the memory that acting needs, which are copied at every episode."""
         return memory._replace(ring=None, optimiser=None, loss=None, largest=None)
 
     def describe(self, memory: Any, numbers: Any) -> dict[str, float]:
         """Diagnostics of an episode, from the sums over its steps."""
         return {"loss": float(memory.loss)}
 
-    def actor(
-        self, observation_space: Any, action_space: Any, horizon: int, *, prior: Any = None, seed: int = 0
-    ) -> Any:
+    def make_learner(
+        self, observation_space: Any, action_space: Any, horizon: int, *, bins: Any = None, prior: Any = None,
+        seed: int = 0,
+    ) -> "DeepLearner":  # fmt: skip
         """The learner that `kl.learn` lets act."""
         from klearning.deep.learner import DeepLearner
 
         if prior is not None:
             raise ValueError(f"prior={prior!r}: networks have none; give {type(self).__name__} its own settings")
-        return DeepLearner(self, observation_space, action_space, horizon, seed=seed)
+        return DeepLearner(self, observation_space, action_space, horizon, bins=bins, seed=seed)
 
     def chances(self, memory: Memory, x: Array, allowed: Array) -> tuple[Array, Array, Array]:
         """π(·|x) among what is allowed; and of this step what is summed over an episode: entropy, and Σ π c."""
@@ -144,26 +180,33 @@ class DeepAgent(Generic[Memory]):
         return jax.random.categorical(key, jnp.log(pi)), jnp.stack([entropy, c])
 
     def insert(self, memory: Any, block: Steps, count: Array) -> Any:
-        """The first ``count`` steps of a block are remembered."""
+        """Add the first ``count`` steps of a block to the replay buffer."""
         weight = (jnp.arange(block.reward.shape[0]) < count).astype(jnp.float32)
         ring = replay.written(memory.ring, block, memory.seen, count)
-        return self.noticed(memory._replace(ring=ring, seen=memory.seen + count), block, weight)
+        units = scaling.updated(memory.scaling, block.x, weight, memory.seen)
+        return self.on_steps(memory._replace(ring=ring, scaling=units, seen=memory.seen + count), block, weight)
 
     def improve(self, memory: Any, steps: Array, key: Array) -> Any:
-        """So many steps were seen: `updates` for each."""
+        """Run `updates` gradient steps for each of ``steps`` new steps."""
         updates = self.updates * steps
         adam = optax.adam(self.learning_rate)
-        flat, unflat = ravel_pytree(memory.params)  # one long vector moves in one go, and not layer by layer
+        flat, unflat = ravel_pytree(memory.params)  # one long vector is updated at once, not layer by layer
 
         def some(i: Array, moving: Any) -> Any:
-            drawn = replay.sampled(memory.ring, memory.seen, jax.random.fold_in(key, i), (DRAWN, self.batch))
-            beside = self.beside(memory, drawn)
+            at = replay.drawn(memory.ring, memory.seen, jax.random.fold_in(key, i), (DRAWN, self.batch))
+            steps = replay.taken(memory.ring, at)
+            targets = self.targets(memory._replace(target=unflat(moving[1])), steps, at)
+            batches = self.inputs(memory, steps.x), steps.action, jax.lax.stop_gradient(targets)
 
             def update(j: Array, moving: Any) -> Any:
                 params, target, optimiser, mean_loss = moving
-                batch, aside = jax.tree.map(lambda part: part[j], (drawn, beside))
-                before = memory._replace(target=unflat(target))
-                loss, gradient = jax.value_and_grad(lambda p: self.loss(unflat(p), before, batch, aside))(params)
+                batch = jax.tree.map(lambda part: part[j], batches)
+
+                def total(params: Array) -> tuple[Array, Array]:
+                    losses = self.losses(unflat(params), *batch)
+                    return sum(losses[1:], start=losses[0]), losses[0]
+
+                (_, loss), gradient = jax.value_and_grad(total, has_aux=True)(params)
                 change, optimiser = adam.update(gradient, optimiser)
                 params = params + change
                 target = target + self.polyak * (params - target)
@@ -171,7 +214,7 @@ class DeepAgent(Generic[Memory]):
 
             return jax.lax.fori_loop(0, jnp.minimum(updates - i * DRAWN, DRAWN), update, moving)
 
-        # the rest stays as it is while networks move: only they are carried
+        # only networks and optimiser change, so only they are carried
         moments, *empty = memory.optimiser
         long = moments._replace(mu=ravel_pytree(moments.mu)[0], nu=ravel_pytree(moments.nu)[0])
         moving = flat, ravel_pytree(memory.target)[0], (long, *empty), memory.loss

@@ -15,16 +15,18 @@ from jax import Array
 from klearning.deep import network, replay
 from klearning.deep.agent import DeepAgent
 from klearning.deep.replay import Steps
+from klearning.deep.scaling import Scaling, new_scaling
 
 
 class Memory(NamedTuple):
-    """All that is known, a pytree of arrays."""
+    """The agent's memory, a pytree of arrays."""
 
     params: Any
     target: Any
     optimiser: Any
     loss: Array
     largest: Array  # |reward| so far, or 1
+    scaling: Scaling
     ring: Steps
     seen: Array  # steps
 
@@ -34,31 +36,36 @@ class DQN(DeepAgent[Memory]):
     """Q-values by a network, ε-greedy."""
 
     learning_rate: float = 1e-3  # this and the next two fitted to control: docs/evidence/deep.md
-    epsilon: float = 0.05  # at last
+    epsilon: float = 0.05  # final value
     exploration: int = 2_000  # steps until then
 
     def begin(self, key: Array, like: Array, points: int, actions: int) -> Memory:
-        params = network.initial(key, (points, *self.hidden, actions))
+        params = self.initial(key, points, actions)
         ring = replay.empty(self.capacity, like, actions)
         optimiser = optax.adam(self.learning_rate).init(params)
         target = jax.tree.map(jnp.copy, params)
-        return Memory(params, target, optimiser, jnp.zeros(()), jnp.ones(()), ring, jnp.zeros((), jnp.int32))
+        return Memory(
+            params, target, optimiser, jnp.zeros(()), jnp.ones(()), new_scaling(like), ring,
+            jnp.zeros((), jnp.int32),
+        )  # fmt: skip
 
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
-        Q = self.outputs(m.params, x)
+        Q = self.outputs(m.params, self.inputs(m, x))
         numpy, actions = network.module_of(x), Q.shape[-1]
         epsilon = numpy.maximum(1.0 - (1.0 - self.epsilon) * m.seen / self.exploration, self.epsilon)
         best = numpy.arange(actions) == Q.argmax()
         return numpy.log(epsilon / actions + (1.0 - epsilon) * best), 0.0 * Q
 
     def greedy(self, m: Memory, x: Array) -> Array:
-        return self.outputs(m.target, x)
+        return self.outputs(m.target, self.inputs(m, x))
 
-    def loss(self, params: Any, m: Memory, steps: Steps, beside: Array) -> Array:
-        V = jnp.max(self.outputs(m.target, steps.after) + beside, axis=-1)
-        y = steps.reward / m.largest + self.discount * (1.0 - steps.terminal) * V
-        Q = jnp.take_along_axis(self.outputs(params, steps.x), steps.action[:, None], axis=-1)[:, 0]
-        return 0.5 * jnp.mean((Q - jax.lax.stop_gradient(y)) ** 2)
+    def targets(self, m: Memory, steps: Steps, at: Array) -> Array:
+        Q = self.outputs(m.target, self.inputs(m, steps.after))
+        V = jnp.max(jnp.where(steps.allowed > 0, Q, -jnp.inf), axis=-1)
+        return steps.reward / m.largest + self.discount * (1.0 - steps.terminal) * V
 
-    def noticed(self, m: Memory, block: Steps, weight: Array) -> Memory:
+    def losses(self, params: Any, z: Array, action: Array, targets: Array) -> tuple[Array]:
+        return (network.squared_error(self.outputs(params, z), action, targets),)
+
+    def on_steps(self, m: Memory, block: Steps, weight: Array) -> Memory:
         return m._replace(largest=jnp.maximum(m.largest, jnp.max(weight * jnp.abs(block.reward))))

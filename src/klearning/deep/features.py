@@ -1,11 +1,13 @@
 """Observations as features: what networks and tiles are given.
 
-A point of Discrete is a whole number. All else is one vector whose parts have about unit mean square: a bounded part of
-a Box is shifted and scaled as if it were uniform between its bounds, an unbounded one is asinh(x), linear near zero
-and logarithmic far from it; Discrete parts of a Dict or Tuple are unit vectors times √n, and bits are ±1.
+A point of Discrete is an integer. All else is one vector. A bounded part of a Box is scaled as if it were uniform
+between its bounds, with variance 1, and shifted to their middle unless the lower bound is 0: zeros stay zeros. An
+unbounded part is asinh(x), linear near zero and logarithmic far from it. Discrete parts of a Dict or Tuple are unit
+vectors times √n, and bits are 0 or 1. A Box of bytes is left as it is, and remembered as bytes. Networks see these
+features normalised by what was observed (`scaling.py`).
 
-A function of one's own in place of that is known by its name, as agents and worlds of one's own are: files hold the
-name and the hash of its source, and whoever loads one imports the function first.
+Your own function instead is known by its name, as your own agents and worlds are: files hold the
+name and the hash of its source, and the function must be imported before a file is loaded.
 """
 
 from collections.abc import Callable
@@ -22,7 +24,7 @@ from klearning.numerics.registry import Registry
 UNBOUNDED = 1e6  # a bound that is further away is none
 ROOT_3 = 3.0**0.5
 
-Vector = NDArray[np.float32]
+Vector = NDArray[Any]  # of floats, or of bytes
 Read = Callable[[Any], Vector]
 
 
@@ -41,12 +43,12 @@ def register_features(function: Function) -> Function:
 
 
 def features_name(features: Any) -> str | None:
-    """The name of features of one's own, registered where they are a function; None for those of the space."""
+    """The name of your own features, registered if they are a function; None for those of the space."""
     if features is None or isinstance(features, str):
         return None if features is None else checks.choice("features", features, FEATURES)
     name = getattr(features, "__name__", "")
     if not callable(features) or not name.isidentifier():
-        raise ValueError(f"features={features!r} is no function that has a name: write one with def, and give that")
+        raise ValueError(f"features={features!r} is not a named function: define one with def")
     FEATURES.register(features)
     return name
 
@@ -67,7 +69,9 @@ class Features:
     @property
     def like(self) -> NDArray[Any]:
         """Some features."""
-        return np.zeros((), np.int32) if self.whole else np.zeros(self.size, np.float32)
+        if self.whole:
+            return np.zeros((), np.int32)
+        return np.zeros(self.size, np.uint8 if self.own is None and of_bytes(self.space) else np.float32)
 
     def __call__(self, observation: Any) -> NDArray[Any]:
         if self.whole:
@@ -86,13 +90,13 @@ class Features:
             raise ValueError(f"observation={observation!r} is not in {self.space}") from None
         if x.size != self.size:
             raise ValueError(f"observation={observation!r} has {x.size} features, {self.space} has {self.size}")
-        if not np.isfinite(x).all():
+        if x.dtype.kind == "f" and not np.isfinite(x).all():
             raise ValueError(f"observation={observation!r} is not finite: fix the simulator")
         return x
 
 
 def _own(name: str, space: spaces.Space[Any]) -> tuple[Read, int]:
-    """Features of one's own, and how many of them a point of the space has."""
+    """Your own features, and how many of them a point of the space has."""
     function, example = FEATURES[name], _example(space)
 
     def read(point: Any) -> Vector:
@@ -125,9 +129,9 @@ def reader(space: spaces.Space[Any], whole: spaces.Space[Any]) -> tuple[Read, in
                 [_unit(int(k) - s, n) for k, s, n in zip(np.ravel(point), starts, sizes, strict=True)]
             ), sum(sizes)
         case spaces.MultiBinary():
-            return lambda point: 2.0 * np.asarray(point, np.float32).ravel() - 1.0, int(np.prod(space.shape))
+            return _bytes(space), int(np.prod(space.shape))
         case spaces.Box():
-            return _box(space), int(np.prod(space.shape))
+            return (_bytes if of_bytes(space) else _box)(space), int(np.prod(space.shape))
         case spaces.Tuple():
             parts = [reader(part, whole) for part in space.spaces]
             size = sum(size for _, size in parts)
@@ -150,12 +154,37 @@ def _unit(number: int, size: int) -> Vector:
     return x
 
 
-def _box(space: spaces.Box) -> Read:
+def box_scaling(space: spaces.Box) -> tuple[Vector, Vector, NDArray[np.bool_]]:
+    """The middle and scale of every number of a box, and which have no bounds: asinh of those is taken."""
     low, high = space.low.ravel().astype(np.float64), space.high.ravel().astype(np.float64)
     bounded = (np.abs(low) < UNBOUNDED) & (np.abs(high) < UNBOUNDED) & (low < high)
-    low, high = np.where(bounded, low, -ROOT_3), np.where(bounded, high, ROOT_3)  # as they are, where there are none
-    middle, scale = ((low + high) / 2.0).astype(np.float32), (2.0 * ROOT_3 / (high - low)).astype(np.float32)
-    free = ~bounded if not bounded.all() else None
+    low, high = np.where(bounded, low, -ROOT_3), np.where(bounded, high, ROOT_3)  # unscaled if unbounded
+    middle = np.where(low == 0.0, 0.0, (low + high) / 2.0)
+    return middle.astype(np.float32), (2.0 * ROOT_3 / (high - low)).astype(np.float32), ~bounded
+
+
+def of_bytes(space: spaces.Space[Any]) -> bool:
+    """Whether all numbers of a space are bytes: pictures."""
+    return isinstance(space, spaces.Box | spaces.MultiBinary) and space.dtype in (np.uint8, np.int8, np.bool_) and (
+        isinstance(space, spaces.MultiBinary) or space.low.min() >= 0
+    )  # fmt: skip
+
+
+def _bytes(space: spaces.Space[Any]) -> Read:
+    size, highest = int(np.prod(space.shape or ())), 1 if isinstance(space, spaces.MultiBinary) else 255
+
+    def read(point: Any) -> Vector:
+        flat = np.array(point).ravel()
+        if flat.size != size or not ((flat >= 0) & (flat <= highest)).all():
+            raise ValueError(flat.size)
+        return flat.astype(np.uint8)
+
+    return read
+
+
+def _box(space: spaces.Box) -> Read:
+    middle, scale, unbounded = box_scaling(space)
+    free = unbounded if unbounded.any() else None
 
     def read(point: Any) -> Vector:
         flat = np.asarray(point, np.float32).ravel()

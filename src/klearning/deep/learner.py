@@ -1,16 +1,19 @@
-"""DeepLearner: a deep agent in somebody's environment, step by step; an `Actor`, as the tabular `Learner` is.
+"""DeepLearner: a deep agent in an environment, step by step; an `Actor`, as the tabular `Learner` is.
 
-An episode is played by what was known at its beginning, and learnt from at its end, whole or not at all. So an
-interrupt loses no more than the episode under way, and episodes may run side by side. All that is drawn in episode n,
-the n-th to begin, is drawn from streams of that number: what comes does not depend on where learning was interrupted.
+Networks learn every `train_every` steps and at the end of an episode. What an episode changed can be undone until it
+ends, so that an interrupt loses no more than the episode under way. Everything drawn in episode n, the n-th to begin,
+is drawn from streams of that number: what comes does not depend on where learning was interrupted. Episodes of a vector
+of environments are learned from at their ends.
 
-Networks learn where JAX computes. They act in NumPy, on a copy that is made after each episode.
+Networks learn where JAX computes. They act in NumPy, on a copy that is made after they learned.
 """
 
+from collections.abc import Sequence
 from copy import copy
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,24 +22,30 @@ from gymnasium import spaces
 from jax import Array
 from numpy.typing import NDArray
 
+from klearning.deep import replay, tables
 from klearning.deep.agent import DRAWN, DeepAgent
 from klearning.deep.features import Features, features_name
 from klearning.deep.replay import Steps
 from klearning.numerics import checks
+from klearning.numerics.display.summaries import html_summary
 from klearning.numerics.interrupts import uninterrupted
 from klearning.numerics.types import Flags, Floats
-from klearning.simulators.actor import misuse, read_reward
+from klearning.simulators.actor import WAYS, Spaces, misuse, read_reward, way_to_act
 from klearning.simulators.adapters.masks import Masks
-from klearning.simulators.numbering import Numbering
+from klearning.simulators.bins import Bins
+from klearning.simulators.learner import episode_facts
+from klearning.simulators.space_index import SpaceIndex
 from klearning.tabular.trials.streams import sequence, whole_number
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 BLOCK = 64  # steps that are written to the ring at a time
 MOST_BYTES = 3 * 2**28  # of a replay buffer, on any machine: a small file cannot ask for much memory
 NUMBERS = 2  # that are summed over an episode: entropy and C
-WAYS = ("greedy", "soft")
 UNDER_WAY = (
-    "step", "over", "number", "sums", "_waiting", "_x", "_chosen", "_rewards", "_terminal", "_masks", "_key", "_acting",
-    "_uniforms",
+    "step", "over", "number", "sums", "learned", "_waiting", "_x", "_chosen", "_rewards", "_terminal", "_masks", "_key",
+    "_acting", "_uniforms", "_undo",
 )  # fmt: skip
 
 static = partial(jax.jit, static_argnums=0)
@@ -69,8 +78,31 @@ def insert(agent: DeepAgent[Any], memory: Any, block: Steps, count: int) -> Any:
 
 
 @in_place
-def improve(agent: DeepAgent[Any], memory: Any, steps: int, key: Array, numbers: Array) -> Any:
-    return agent.concluded(agent.improve(memory, steps, key), numbers)
+def improve(agent: DeepAgent[Any], memory: Any, steps: int, key: Array) -> Any:
+    return agent.improve(memory, steps, key)
+
+
+@in_place
+def on_episode_end(agent: DeepAgent[Any], memory: Any, numbers: Array) -> Any:
+    return agent.on_episode_end(memory, numbers)
+
+
+@partial(jax.jit)
+def overwritten(ring: Steps, first: Array) -> Steps:
+    """The steps that a block written from ``first`` on replaces."""
+    return replay.taken(ring, (first + jnp.arange(BLOCK)) % ring.reward.shape[0])
+
+
+@partial(jax.jit, donate_argnums=0)
+def restored(ring: Steps, rows: Steps, first: Array, count: int) -> Steps:
+    return replay.written(ring, rows, first, count)
+
+
+class Undo(NamedTuple):
+    """How the memory was before the episode under way."""
+
+    memory: Any  # without its replay buffer
+    rows: list[tuple[Steps, Array, int]]  # of the buffer that were replaced: steps, from where on, how many
 
 
 class DeepLearner:
@@ -78,12 +110,15 @@ class DeepLearner:
 
     def __init__(
         self, agent: DeepAgent[Any], observation_space: spaces.Space[Any], action_space: spaces.Space[Any],
-        horizon: int, *, seed: int = 0, blank: bool = False,
+        horizon: int, *, bins: Bins | None = None, seed: int = 0, blank: bool = False,
     ) -> None:  # fmt: skip
         self.agent, self.horizon, self.seed = agent, checks.whole("horizon", horizon), checks.whole("seed", seed, 0)
-        self.observation_space, self.action_space = observation_space, action_space
-        self.features = Features(observation_space, features_name(agent.features))
-        self.actions = Numbering("action", action_space, False)
+        self.observation_space, self.bins = observation_space, bins
+        seen = observation_space if bins is None else bins.binned_space
+        self.features = Features(seen, features_name(agent.features))
+        if self.features.whole and agent.network is not None:
+            raise ValueError(f"network={agent.network!r} needs vectors, not {seen}: give features=, too")
+        self.actions = SpaceIndex("action", action_space, False)
         self._mask_reader = Masks(self.actions.count)
         self._check_room()
         self._root = jax.random.key(whole_number(seed, "deep learner", number=0))
@@ -92,16 +127,16 @@ class DeepLearner:
         self._copy: tuple[Any, Any] = None, None  # a memory, and what of it acts
         if not blank:
             self.memory = begin(agent, jax.random.fold_in(self._root, 0), *self.sizes)
-        self.episode, self.steps = 0, 0  # that were learnt from
+        self.episodes_done, self.steps = 0, 0  # that were learned from
         self.returns: list[float] = []
-        self.continuing = False
+        self.continuing, self.discount = False, 1.0  # episodes end by themselves, and are valued whole
         self._aside = 0  # episodes that were set aside
         self.sums: NDArray[Any] = np.zeros(NUMBERS)  # over the steps of this episode, or of the last
         self._new_episode()
 
     @property
     def sizes(self) -> tuple[NDArray[Any], int, int]:
-        """What the networks depend on: some features, how many, and how many actions."""
+        """The sizes of the networks: example features, their number, and the number of actions."""
         return self.features.like, self.features.size, self.actions.count
 
     def _check_room(self) -> None:
@@ -116,12 +151,13 @@ class DeepLearner:
 
     @property
     def step_bytes(self) -> int:
-        """What a step takes: two observations, an action, a reward, whether it was the end, and a mask."""
-        return 4 * (2 * self.features.like.size + 3 + self.actions.count)
+        """Bytes per step: two observations, an action, a reward, whether it was the end, and a mask."""
+        return 2 * self.features.like.nbytes + 4 * (3 + self.actions.count)
 
     def _new_episode(self) -> None:
         self.step, self.over, self._waiting = 0, False, False
-        self.number = 0
+        self.number, self.learned = 0, 0
+        self._undo: Undo | None = None
         self._x: list[NDArray[Any]] = []
         self._chosen: list[int] = []
         self._rewards: list[float] = []
@@ -138,63 +174,78 @@ class DeepLearner:
 
     @property
     def diagnostics(self) -> dict[str, float]:
-        """What there is to say of this episode, or of the last, by name."""
+        """Diagnostics of this episode, or of the last, by name."""
         return self.agent.describe(self.memory, self.sums)
 
-    def check_spaces(self, observation_space: spaces.Space[Any], action_space: spaces.Space[Any]) -> None:
-        """ValueError where these are not the spaces that the learner was made for."""
-        for name, mine, space in (
-            ("observation", self.observation_space, observation_space), ("action", self.action_space, action_space)
-        ):  # fmt: skip
-            if mine != space:
-                raise ValueError(f"{name} space {space} is not the learner's, {mine}: give its own")
+    def check_spaces(self, spaces: Spaces) -> None:
+        """ValueError if these are not the spaces, or not the bins, that the learner was made for."""
+        spaces.check(self.observation_space, self.bins, self.actions)
+
+    @property
+    def made_with(self) -> dict[str, Any]:
+        """The arguments that it was made with, by name."""
+        return {"agent": self.agent, "horizon": self.horizon, "seed": self.seed}
+
+    def read(self, observation: Any) -> NDArray[Any]:
+        """The features of an observation."""
+        return self.features(observation if self.bins is None else self.bins.cut(observation))
+
+    def read_all(self, observations: Sequence[Any]) -> NDArray[Any]:
+        return np.stack([self.read(observation) for observation in observations])
 
     def act(self, observation: Any, action_mask: Any = None) -> Any:
         """The action for an observation, drawn from the policy that explores; one that the mask allows."""
         if self._waiting or self.over:
             raise RuntimeError(misuse("act", self, self._waiting))
-        x, allowed = self.features(observation), self._read_mask(action_mask, observation)
+        x, allowed = self.read(observation), self._read_mask(action_mask, observation)
         if self.step == 0:
             with uninterrupted:
-                self._begin(self.episode + self._aside)
+                self._begin(self.episodes_done + self._aside)
                 self._x, self.sums = [x], np.zeros(NUMBERS)
         elif np.logical_or.reduce(x != self._x[self.step], axis=None):
             raise ValueError(f"observation={observation!r} is not the one that observe() was given last: pass that one")
         with uninterrupted:
+            self._masks.append(allowed)
+            if self.step - self.learned >= self.agent.train_every and self.memory is not None:
+                self._train(undo=True)
+                self._acting = self._starting()
             pi, *numbers = self._chances(self._acting, x, allowed)
             a = draw(pi, self._uniforms.random())
-            self._masks.append(allowed)
             self._chosen.append(a)
             self.sums = self.sums + numbers
             self._waiting = True
         return self.actions.point(a)
 
     def _begin(self, number: int) -> None:
-        """The streams of an episode, and what it acts by to its end."""
+        """The streams of an episode, and what it acts by until it learns."""
         self.number = number
         self._key = jax.random.fold_in(self._root, 1 + number)
-        start = self.agent.start(self._known, jax.random.fold_in(self._key, 0))
-        self._acting = jax.tree.map(np.asarray, start)
+        self._acting = self._starting()
         self._uniforms = np.random.default_rng(sequence(self.seed, "deep actions", number=number))
+
+    def _starting(self) -> Any:
+        """What acts in this episode."""
+        start = self.agent.start(self._known, jax.random.fold_in(self._key, 0))
+        return jax.tree.map(np.asarray, start)
 
     @property
     def _known(self) -> Any:
-        """What acts by all that was learnt, in NumPy's arrays."""
+        """The parts of the memory that act, as NumPy arrays."""
         if self._copy[0] is not self.memory:
             self._copy = self.memory, jax.tree.map(np.array, self.agent.acting(self.memory))
         return self._copy[1]
 
     def _chances(self, acting: Any, x: NDArray[Any], allowed: NDArray[Any]) -> Any:
-        """π, and what is summed over an episode. Chances of nought are no mistake."""
+        """π, and what is summed over an episode. Probabilities of zero are allowed."""
         with np.errstate(divide="ignore"):
             return self.agent.chances(acting, x, allowed)
 
     def observe(self, reward: float, observation: Any, terminated: bool = False, truncated: bool = False) -> None:
-        """What the last action led to."""
+        """Record the result of the last action."""
         if not self._waiting:
             raise RuntimeError(misuse("observe", self, self._waiting))
         r = read_reward(reward, self.step)
-        x = self.features(observation)
+        x = self.read(observation)
         with uninterrupted:
             self._rewards.append(r)
             self._x.append(x)
@@ -203,24 +254,34 @@ class DeepLearner:
             self.over = bool(terminated or truncated or self.step == self.horizon)
 
     def end_episode(self) -> None:
-        """Learn from the episode, however it ended. Does nothing where none has begun."""
+        """Learn from the episode, however it ended. Does nothing if none has begun."""
         if self._waiting:
             raise RuntimeError(misuse("end_episode", self, self._waiting))
         if self.step > 0:
-            with uninterrupted:  # learnt from once, or not at all
+            with uninterrupted:  # learned from once, or not at all
                 self._learn()
 
     def _learn(self) -> None:
-        count = self.step
-        for first in range(0, count, BLOCK):
-            block, length = self._block(first, min(first + BLOCK, count))
-            self.memory = insert(self.agent, self.memory, block, length)
-        key, numbers = jax.random.fold_in(self._key, 1), self.sums.astype(np.float32)
-        self.memory = improve(self.agent, self.memory, count, key, numbers)
+        self._train(undo=False)
+        self.memory = on_episode_end(self.agent, self.memory, self.sums.astype(np.float32))
         self.returns.append(float(np.sum(self._rewards)))
-        self.episode += 1
-        self.steps += count
+        self.episodes_done += 1
+        self.steps += self.step
         self._new_episode()
+
+    def _train(self, undo: bool) -> None:
+        """Learn from the steps of this episode that were not yet learned from; so that it can be undone, or not."""
+        count, key = self.step - self.learned, jax.random.fold_in(self._key, 1 + self.learned)
+        if undo and self._undo is None:
+            self._undo = Undo(jax.tree.map(jnp.copy, self.memory._replace(ring=None)), [])
+        for first in range(self.learned, self.step, BLOCK):
+            block, length = self._block(first, min(first + BLOCK, self.step))
+            if undo and self._undo is not None:
+                start = jnp.copy(self.memory.seen)
+                self._undo.rows.append((overwritten(self.memory.ring, start), start, length))
+            self.memory = insert(self.agent, self.memory, block, length)
+        self.memory = improve(self.agent, self.memory, count, key)
+        self.learned = self.step
 
     def _block(self, first: int, end: int) -> tuple[Steps, int]:
         """Steps of the episode, with room up to a block's length."""
@@ -244,14 +305,26 @@ class DeepLearner:
         return Steps(*map(jnp.asarray, padded)), length
 
     def abandon_episode(self) -> None:
-        """Forget the episode under way, as if it had not begun."""
+        """Forget the episode under way, as if it had not begun.
+
+        Only what it learned before the learner was saved and loaded again stays.
+        """
         with uninterrupted:
+            if self._undo is None:
+                self.steps += self.learned
+            else:
+                ring = self.memory.ring
+                for rows, first, count in reversed(self._undo.rows):
+                    ring = restored(ring, rows, first, count)
+                self.memory = self._undo.memory._replace(ring=ring)
             self._new_episode()
 
-    def set_aside(self) -> "DeepLearner":
-        """The episode under way as a learner of its own, so that another may begin; see `take_back` and `drop`.
+    def fork_episode(self) -> "DeepLearner":
+        """The episode under way as a learner of its own, so that another may begin.
 
-        It goes on by `act` and `observe`, with the networks that it began with, whatever is learnt in the meantime.
+        `rejoin_episode` learns from it, `discard_episode` forgets it.
+
+        It goes on by `act` and `observe`, with the networks that it began with, whatever is learned in the meantime.
         """
         with uninterrupted:
             aside = copy(self)
@@ -260,55 +333,99 @@ class DeepLearner:
             self._aside += 1
         return aside
 
-    def take_back(self, aside: "DeepLearner") -> None:
-        """An episode that was set aside is over, or is to end where it is: `end_episode` learns from it."""
+    def rejoin_episode(self, aside: "DeepLearner") -> None:
+        """Return a forked episode that is over, or is to end here: `end_episode` learns from it."""
         if self.under_way:
             raise RuntimeError(
-                "take_back() while another episode is under way: call end_episode() or set_aside() first"
+                "rejoin_episode() while another episode is under way: call end_episode() or fork_episode() first"
             )
         with uninterrupted:
             self._aside -= 1
             for name in UNDER_WAY:
                 setattr(self, name, getattr(aside, name))
 
-    def drop(self, aside: "DeepLearner") -> None:
+    def discard_episode(self, aside: "DeepLearner") -> None:
         """Forget an episode that was set aside."""
         self._aside -= 1
 
-    def predict(self, observation: Any, step: int = 0, how: str = "greedy", action_mask: Any = None) -> Any:
-        """The action in deployment: "greedy" without exploration, "soft" drawn from the policy that explores."""
-        checks.choice("how", how, WAYS)
-        x, allowed = self.features(observation), self._read_mask(action_mask, observation)
-        if how == "greedy":
-            values = self.agent.greedy(self._known, x)
-            return self.actions.point(int(np.where(allowed > 0, values, -np.inf).argmax()))
-        return self.actions.point(draw(self._chances(self._known, x, allowed)[0], self._predictions.random()))
+    def predict(
+        self, observation: Any, step: int = 0, how: str = "greedy", action_mask: Any = None, *,
+        deterministic: bool | None = None, info: bool = False,
+    ) -> Any:  # fmt: skip
+        """The action in deployment: "greedy" without exploration, "soft" drawn from the policy that explores.
 
-    def policies(self, observations: Any, how: str = "soft") -> Floats:
+        ``deterministic=True`` and ``False`` say the same, as in Stable-Baselines3. With ``info`` the answer is (action,
+        dict): ``visits`` around the observation, ``value`` of the best action, ``probability`` of this one.
+        """
+        how = way_to_act(how, deterministic)
+        x, allowed = self.read(observation), self._read_mask(action_mask, observation)
+        if how == "greedy":
+            a, chance = int(np.where(allowed > 0, self.agent.greedy(self._known, x), -np.inf).argmax()), 1.0
+        else:
+            chances = self._chances(self._known, x, allowed)[0]
+            a = draw(chances, self._predictions.random())
+            chance = float(chances[a])
+        action = self.actions.point(a)
+        return (action, self._info(observation, chance)) if info else action
+
+    def _info(self, observation: Any, probability: float) -> dict[str, Any]:
+        visits, value = float(self.visits([observation]).sum()), float(self.values([observation])[0, 0])
+        return {"met": visits >= 1.0 if visits else None, "visits": visits, "value": value, "probability": probability}
+
+    def policies(self, observations: Sequence[Any], how: str = "soft") -> Floats:
         """The probabilities of all actions, (horizon, observations, actions); the same at every step."""
         checks.choice("how", how, WAYS)
-        x, acting = np.stack([self.features(point) for point in observations]), self.agent.acting(self.memory)
-        if how == "soft":
-            table = np.asarray(soft(self.agent, acting, x), np.float64)
-            table /= table.sum(axis=1, keepdims=True)
-        else:
-            table = np.eye(self.actions.count)[np.asarray(greedy(self.agent, acting, x)).argmax(axis=1)]
+        return self._at_all_steps(self._policy(self.read_all(observations), how))
+
+    def _policy(self, x: NDArray[Any], how: str) -> Floats:
+        """(observations, actions)."""
+        acting = self.agent.acting(self.memory)
+        if how == "greedy":
+            return np.eye(self.actions.count)[np.asarray(greedy(self.agent, acting, x)).argmax(axis=1)]
+        table = np.asarray(soft(self.agent, acting, x), np.float64)
+        table /= table.sum(axis=1, keepdims=True)
+        return table
+
+    def values(self, observations: Sequence[Any]) -> Floats:
+        """The estimated value of `predict` from these observations on, (horizon, observations).
+
+        In the units of rewards, discounted; the same at every step.
+        """
+        return self.action_values(observations).max(axis=2)
+
+    def action_values(self, observations: Sequence[Any]) -> Floats:
+        """The same by action, (horizon, observations, actions)."""
+        return self._at_all_steps(self._action_values(self.read_all(observations)))
+
+    def _action_values(self, x: NDArray[Any]) -> Floats:
+        """(observations, actions)."""
+        network_values = np.asarray(greedy(self.agent, self.agent.acting(self.memory), x), np.float64)
+        return network_values * float(self.memory.largest)
+
+    def _at_all_steps(self, table: Floats) -> Floats:
         return np.broadcast_to(table, (self.horizon, *table.shape))
 
-    def values(self, observations: Any) -> Floats:
-        """What each action is thought to be worth, (observations, actions), in the units of rewards."""
-        x = np.stack([self.features(point) for point in observations])
-        return np.asarray(greedy(self.agent, self.agent.acting(self.memory), x), np.float64) * float(
-            self.memory.largest
-        )
+    def visits(self, observations: Sequence[Any]) -> Floats:
+        """How often each action was taken around observations, (observations, actions); 0 if nothing is counted."""
+        return self._visits(self.read_all(observations))
 
-    def visits(self, observations: Any) -> Floats:
-        """How often each action was taken around observations, (observations, actions); 0 where nothing is counted."""
-        x = np.stack([self.features(point) for point in observations])
+    def _visits(self, x: NDArray[Any]) -> Floats:
         return np.asarray(visits(self.agent, self.memory._replace(ring=None, optimiser=None), x), np.float64)
 
+    def table(self, step: int = 0, by: str = "observation", draws: int = 30, seed: int = 0) -> "DataFrame":
+        """A pandas data frame with a row for each of the last observations met, by the features that networks see.
+
+        Columns are those of `Learner.table`, with ``feature.0``, … for the observation, or its number if it is one.
+        ``uncertainty`` is nan: networks have no belief. ``step``, ``draws`` and ``seed`` change nothing.
+        """
+        return tables.table(self, by)
+
+    def export(self, path: str | Path) -> None:
+        """Write the greedy policy as an ``.npz`` of NumPy's that needs neither JAX nor klearning to be read."""
+        tables.export(self, path)
+
     def save(self, path: str | Path) -> None:
-        """Write everything to one file; `kl.load` goes on from there, bit for bit."""
+        """Write everything to one file; `kl.load` continues from there, bit for bit."""
         from klearning.deep.saving import save
 
         save(self, path)
@@ -320,7 +437,24 @@ class DeepLearner:
         return allowed.astype(np.float32)
 
     def __repr__(self) -> str:
-        return f"DeepLearner({self.agent!r}, horizon={self.horizon}, episodes={self.episode}, steps={self.steps:,})"
+        done = f"episodes={self.episodes_done}, steps={self.steps:,}"
+        return f"DeepLearner({short_repr(self.agent)}, horizon={self.horizon}, {done})"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            **episode_facts(self.episodes_done, self.horizon, self.returns),
+            "steps": f"{self.steps:,}",
+            "observations": f"{self.features.size} features of {self.observation_space}",
+            "actions": f"{self.actions.count} of {self.actions.space}",
+            **{name: x for name, x in self.diagnostics.items() if self.episodes_done},
+        }
+        return html_summary(f"DeepLearner: {short_repr(self.agent)}", facts)
+
+
+def short_repr(agent: DeepAgent[Any]) -> str:
+    """With only those settings that are not the defaults."""
+    settings = ((f.name, getattr(agent, f.name), f.default) for f in fields(agent))
+    return f"{type(agent).__name__}({', '.join(f'{name}={x!r}' for name, x, usual in settings if x != usual)})"
 
 
 def draw(chances: Floats, u: float) -> int:

@@ -19,17 +19,16 @@ from klearning import deep
 from klearning.deep.features import FEATURES
 from klearning.deep.learner import NUMBERS, DeepLearner
 from klearning.numerics import checks
+from klearning.numerics.records.validation import refuse
 from klearning.numerics.registry import RESERVED
-from klearning.numerics.tree_checks import refuse
 from klearning.numerics.types import Arrays
 from klearning.simulators.codec import NotRegistered, build_space, plain, space_data
 from klearning.simulators.learner_file import write_archive
+from klearning.simulators.saving import bins_data, build_bins, check_form, check_moment
 from klearning.tabular.trials.streams import set_state
 
-FORM = 2  # of what is kept
 ROOT = "memory"
 RING = f"{ROOT}.ring."
-WHERE = ("episode", "steps", "step", "number", "over", "terminal", "waiting")
 MOST = 2**31 - 1  # steps: the ring counts in 32 bits
 
 
@@ -39,22 +38,29 @@ def save(learner: DeepLearner, path: str | Path) -> None:
 
 
 def settings_of(learner: DeepLearner) -> dict[str, Any]:
-    """What a learner is made with, and where it stands."""
+    """The settings of a learner and its position in an episode."""
     return {
         "kind": deep.KIND,
-        "form": FORM,
         "agent": agent_data(learner.agent),
         "observation_space": space_data(learner.observation_space),
-        "action_space": space_data(learner.action_space),
+        "action_space": space_data(learner.actions.space),
+        "bins": bins_data(learner.bins),
         "horizon": learner.horizon,
         "seed": learner.seed,
-        **{name: getattr(learner, name, getattr(learner, f"_{name}", None)) for name in WHERE},
+        "episodes_done": learner.episodes_done,
+        "steps": learner.steps,
+        "step": learner.step,
+        "learned": learner.learned,
+        "number": learner.number,
+        "over": learner.over,
+        "terminal": learner._terminal,
+        "waiting": learner._waiting,
         "predictions": learner._predictions.bit_generator.state,
     }
 
 
 def agent_data(agent: Any) -> dict[str, Any]:
-    """Name and parameters; of features of one's own their code, too."""
+    """Name and parameters; for your own features their code, too."""
     name = type(agent).__name__
     if name not in deep.AGENTS or getattr(deep, name) is not type(agent):
         raise ValueError(f"agent={agent!r} is none of klearning.deep: it cannot be saved")
@@ -64,7 +70,7 @@ def agent_data(agent: Any) -> dict[str, Any]:
 
 def arrays_of(learner: DeepLearner) -> Arrays:
     """The agent's memory, and the episode under way."""
-    kept = min(learner.steps, learner.agent.capacity)
+    kept = min(learner.steps + learner.learned, learner.agent.capacity)
     memory = {name: np.asarray(leaf) for name, leaf in leaves(learner.memory)}
     like = learner.features.like
     return {
@@ -93,22 +99,23 @@ def build_learner(settings: dict[str, Any], arrays: Arrays) -> DeepLearner:
 
 def checked_learner(settings: dict[str, Any], arrays: Arrays) -> DeepLearner:
     """The same, and blank: all that `build_learner` checks, without room for its replay buffer."""
-    if checks.whole("form", settings["form"]) > FORM:
-        raise ValueError(f"form={settings['form']} is of a later version: upgrade klearning")
     agent = build_agent(settings["agent"])
-    spaces = build_space(settings["observation_space"]), build_space(settings["action_space"])
-    learner = DeepLearner(agent, *spaces, settings["horizon"], seed=settings["seed"], blank=True)
+    space, actions = build_space(settings["observation_space"]), build_space(settings["action_space"])
+    bins = build_bins(space, settings["bins"])
+    learner = DeepLearner(agent, space, actions, settings["horizon"], bins=bins, seed=settings["seed"], blank=True)
     steps = checks.whole("steps", settings["steps"], 0)
     if steps > MOST:
         raise ValueError(f"steps={steps} is more than {MOST}")
-    check_memory(learner, arrays, steps)
+    learned = checks.whole("learned", settings["learned"], 0)
+    if learned > checks.whole("step", settings["step"], 0):
+        raise ValueError(f"learned={learned} is more than step={settings['step']}")
+    check_memory(learner, arrays, steps + learned)
     check_episode(learner, settings, arrays)
     return learner
 
 
 def build_agent(data: dict[str, Any]) -> Any:
     """The inverse of `agent_data`."""
-    data = {"normalised": False, **data}  # of form 1, before there was a choice
     maker = getattr(deep, checks.choice("agent", data["name"], deep.AGENTS))
     name, code = data["features"], data.get("code")
     if name is not None and (name not in FEATURES or FEATURES.origin(name)["code"] != code):
@@ -121,7 +128,7 @@ def build_agent(data: dict[str, Any]) -> Any:
 
 
 def restore(learner: DeepLearner, settings: dict[str, Any], arrays: Arrays) -> None:
-    """What these hold beyond what a learner is made with; they were checked."""
+    """Set the state of a learner from checked settings and arrays."""
     shapes = memory_shapes(learner)
     parts = []
     for name, shape in leaves(shapes):
@@ -131,14 +138,14 @@ def restore(learner: DeepLearner, settings: dict[str, Any], arrays: Arrays) -> N
             array = written(room(shape.shape, shape.dtype), array)
         parts.append(array)
     learner.memory = jax.tree.unflatten(jax.tree.structure(shapes), parts)
-    learner.episode, learner.steps, step = settings["episode"], settings["steps"], settings["step"]
+    learner.episodes_done, learner.steps, step = settings["episodes_done"], settings["steps"], settings["step"]
     learner.returns, learner.sums = arrays["returns"].tolist(), arrays["sums"]
     set_state(learner._predictions, settings["predictions"])
     if step > 0 or settings["waiting"]:
         learner._begin(settings["number"])
         learner._uniforms.bit_generator.advance(len(arrays["chosen"]))
     learner.step, learner.over, learner._waiting = step, settings["over"], settings["waiting"]
-    learner._terminal = settings["terminal"]
+    learner._terminal, learner.learned = settings["terminal"], settings["learned"]
     learner._x, learner._masks = list(arrays["x"]), list(arrays["masks"])
     learner._chosen, learner._rewards = arrays["chosen"].tolist(), arrays["rewards"].tolist()
 
@@ -169,7 +176,7 @@ def check_memory(learner: DeepLearner, arrays: Arrays, steps: int) -> None:
             wrong |= ~np.isfinite(x)
         refuse(name, f"is not from {low} to {high}", np.asarray(wrong, np.bool_), x)
     if arrays[f"{ROOT}.seen"] != steps:
-        raise ValueError(f"{ROOT}.seen={arrays[f'{ROOT}.seen']} is not steps={steps}")
+        raise ValueError(f"{ROOT}.seen={arrays[f'{ROOT}.seen']} is not steps + learned, {steps}")
     for name in (f"{RING}terminal", f"{RING}allowed", "masks"):
         refuse(name, "is neither 0 nor 1", ~np.isin(arrays[name], (0.0, 1.0)), arrays[name])
     for name in (f"{RING}allowed", "masks"):
@@ -180,29 +187,29 @@ def check_memory(learner: DeepLearner, arrays: Arrays, steps: int) -> None:
 def limits(name: str, learner: DeepLearner) -> tuple[float, float]:
     """Between which every number of an array is, by the array's name."""
     agent, last = learner.agent, name.rpartition(".")[2]
+    sd = getattr(agent, "sd", 1.0)
     whole = learner.features.whole and last in ("x", "after")
     highest = {
         "action": learner.actions.count - 1, "member": getattr(agent, "members", 1) - 1, "shift": 1, "log_tau": 50,
-        "seen": MOST, "count": MOST, "factor": 2**32 - 1, "c": 1.01 * 0.5 * getattr(agent, "sd", 1.0) ** 2,
+        "seen": MOST, "count": MOST, "factor": 2**32 - 1, "c": 1.01 * 0.5 * sd**2, "sd": 1.01 * sd, "binary": 1,
         "x": learner.features.size - 1 if whole else inf, "after": learner.features.size - 1 if whole else inf,
     }  # fmt: skip
-    lowest = {"log_tau": -50, "largest": 1, "x": 0 if whole else -inf, "after": 0 if whole else -inf}
-    not_negative = (*highest, "visits", "squares", "loss", "per_unit", "terminal", "allowed")
+    lowest = {"log_tau": -50, "largest": 1, "sd": 1e-16 * sd, "x": 0 if whole else -inf, "after": 0 if whole else -inf}
+    not_negative = (
+        *highest, "visits", "squares", "loss", "size", "variance", "gain", "per_unit", "terminal", "allowed"
+    )  # fmt: skip
     signed = not ({last} & set(not_negative) or ".nu." in name)
     return lowest.get(last, -inf if signed else 0), highest.get(last, inf)
 
 
 def check_episode(learner: DeepLearner, settings: dict[str, Any], arrays: Arrays) -> None:
     """The episodes so far, and the one under way."""
-    H, like = learner.horizon, learner.features.like
-    step, episode = checks.whole("step", settings["step"], 0), checks.whole("episode", settings["episode"], 0)
+    like = learner.features.like
+    step, waiting = check_moment(settings, learner.horizon)
+    episode, terminal = checks.whole("episodes_done", settings["episodes_done"], 0), settings["terminal"]
     checks.whole("number", settings["number"], 0)
-    over, waiting, terminal = settings["over"], settings["waiting"], settings["terminal"]
-    flags = all(isinstance(flag, bool) for flag in (over, waiting, terminal))
-    if not flags or step > H or (waiting and over) or (terminal and not over) or (over and not step):
-        raise ValueError(f"step={step}, over={over!r}, waiting={waiting!r} is no moment of an episode of {H} steps")
-    if step == H and not over:
-        raise ValueError(f"over={over} at step {step} of {H}")
+    if not isinstance(terminal, bool) or (terminal and not settings["over"]):
+        raise ValueError(f"terminal={terminal!r} of an episode with over={settings['over']}")
     acted = step + waiting
     seen = step + 1 if acted else 0
     for name, dtype, shape in (
@@ -218,8 +225,3 @@ def check_episode(learner: DeepLearner, settings: dict[str, Any], arrays: Arrays
         if x.dtype.kind == "i":
             refuse(name, f"is not from 0 to {most}", (x < 0) | (x > most), x)
     refuse("sums", "is negative", arrays["sums"] < 0.0, arrays["sums"])
-
-
-def check_form(name: str, x: Any, dtype: Any, shape: tuple[int, ...]) -> None:
-    if x.dtype != dtype or x.shape != shape:
-        raise ValueError(f"{name} is {x.dtype} {x.shape}, not {np.dtype(dtype)} {shape}")

@@ -1,4 +1,4 @@
-"""Zero-sum games, of one matrix or of layers of them, with noisy payoffs: K-learning and its rivals and opponents.
+"""Zero-sum games, of one matrix or of layers of them, with noisy payoffs: K-learning, other players and opponents.
 
 Rows are the opponent's moves, columns are ours, payoffs are paid to us.
 """
@@ -6,11 +6,11 @@ Rows are the opponent's moves, columns are ours, payoffs are paid to us.
 from klearning.games.exp3 import EXP3
 from klearning.games.game import Game, idle_threat, inspection_game, random_game, rock_paper_scissors
 from klearning.games.k_learning import KLearning
-from klearning.games.knowing import BestResponse, Equilibrium
 from klearning.games.markov import MarkovGame, MarkovSaddle, guarded_sea, random_markov_game
 from klearning.games.markov_program import MarkovSolution, solve_markov
-from klearning.games.matches import Matches, play
-from klearning.games.player import Player, Side
+from klearning.games.matches import play
+from klearning.games.oracle_players import BestResponse, Equilibrium
+from klearning.games.player import Player, PlayerView
 from klearning.games.program import Solution, solve
 from klearning.games.registry import register_game, register_player
 from klearning.games.simplex import Saddle, saddle
@@ -27,10 +27,9 @@ __all__ = [
     "MarkovGame",
     "MarkovSaddle",
     "MarkovSolution",
-    "Matches",
     "Player",
+    "PlayerView",
     "Saddle",
-    "Side",
     "Solution",
     "Thompson",
     "guarded_sea",

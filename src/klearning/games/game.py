@@ -7,24 +7,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from klearning.games.simplex import Saddle, matrix, saddle, told
+from klearning.games.model import GameModel, known_model
+from klearning.games.simplex import Saddle, in_words, matrix, policy_in_words, saddle
 from klearning.numerics import checks
-from klearning.numerics.cards import html_card
+from klearning.numerics.display.summaries import html_summary
 from klearning.numerics.types import Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Game:
-    """Payoffs to us, a row per move of the opponent's and a column per move of ours; what we gain the opponent loses.
+    """Payoffs to us, a row per move of the opponent's and a column per move of ours; the opponent loses what we gain.
 
-    A round pays ``payoffs[i, j]`` and Gaussian noise of standard deviation ``noise``, which both sides see. Random
-    streams are named by the game's ``name``; ``moves`` are words for rows and for columns.
+    A round pays ``payoffs[i, j]`` with Gaussian noise of standard deviation ``noise``. Both sides see the payoff. The
+    game's ``name`` names its random streams; ``moves`` are words for rows and for columns.
     """
 
     payoffs: Floats
     noise: float
     name: str
-    moves: tuple[tuple[str, ...], tuple[str, ...]]  # of the opponent and of ours; empty where there are no words
+    moves: tuple[tuple[str, ...], tuple[str, ...]]  # of the opponent and of ours; empty without words
     equilibrium: Saddle
 
     def __init__(
@@ -36,7 +37,7 @@ class Game:
     ) -> None:
         A = matrix("payoffs", payoffs).copy()
         if not isinstance(name, str) or not name:
-            raise ValueError(f"name={name!r} is no text: give the game a name")
+            raise ValueError(f"name={name!r} is not a name: give the game a text of one character or more")
         fields = {
             "payoffs": A,
             "noise": checks.moderate("noise", noise, 0.0),
@@ -50,29 +51,34 @@ class Game:
 
     @property
     def value(self) -> float:
-        """What we are paid per round when both play an equilibrium."""
+        """Our expected payoff per round if both sides play an equilibrium."""
         return self.equilibrium.value
+
+    @property
+    def model(self) -> GameModel:
+        """The game in arrays, with one layer of one state."""
+        return known_model([self.payoffs[None]], [], np.ones(1))
 
     def __repr__(self) -> str:
         m, n = self.payoffs.shape
-        return f"Game({self.name}: {m} × {n} moves, value={self.value:.4g}, noise={self.noise:.4g})"
+        return f"Game({self.name}: {m} × {n} moves, value={in_words(self.value)}, noise={self.noise:.4g})"
 
     def _repr_html_(self) -> str:
         ours, others = self.equilibrium.policy, self.equilibrium.opponent
         facts = {
             "value": self.value,
             "noise": self.noise,
-            "our equilibrium": told(ours),
-            "the opponent's": told(others),
+            "our equilibrium": policy_in_words(ours),
+            "the opponent's": policy_in_words(others),
         }
-        return html_card(f"{self.name}: {self.payoffs.shape[0]} × {self.payoffs.shape[1]} moves", facts)
+        return html_summary(f"{self.name}: {self.payoffs.shape[0]} × {self.payoffs.shape[1]} moves", facts)
 
 
 def _words(moves: Any, shape: tuple[int, ...]) -> tuple[tuple[str, ...], ...]:
     try:
         rows, columns = (tuple(words) for words in moves)
     except (TypeError, ValueError):
-        raise ValueError(f"moves={moves!r} is no pair: give words for rows and words for columns") from None
+        raise ValueError(f"moves={moves!r} is not a pair: give words for rows and words for columns") from None
     for side, words, size in (("row", rows, shape[0]), ("column", columns, shape[1])):
         if words and len(words) != size:
             raise ValueError(f"moves has {len(words)} words for {side}s: give {size}, one per {side}")
@@ -87,7 +93,7 @@ def rock_paper_scissors(noise: float = 1.0) -> Game:
 
 
 def random_game(rows: int = 5, columns: int = 5, seed: int = 0, noise: float = 1.0) -> Game:
-    """Payoffs drawn from N(0, 1): what agents with the default prior believe."""
+    """Payoffs drawn from N(0, 1), the default prior of agents."""
     m, n = checks.whole("rows", rows), checks.whole("columns", columns)
     payoffs = np.random.default_rng(checks.whole("seed", seed, 0)).standard_normal((m, n))
     return Game(payoffs, noise, f"random_game({m}, {n}, seed={seed})")
@@ -96,19 +102,19 @@ def random_game(rows: int = 5, columns: int = 5, seed: int = 0, noise: float = 1
 def idle_threat(noise: float = 1.0) -> Game:
     """The opponent has a second move that it never needs: its first pays us less, whatever we do.
 
-    What is never played is never learnt. Who plays safe against every matrix that the belief holds likely, as Thompson
-    sampling does, goes on fearing it, and pays for that in every round.
+    A move that is never played is never learned. An agent that plays safe against every likely matrix, as Thompson
+    sampling does, keeps fearing it, and pays for that in every round.
     """
     words = ("take", "threaten"), ("stand", "give way")
     return Game(np.array([[0.5, -0.5], [1.5, 1.5]]), noise, "idle_threat", words)
 
 
 def inspection_game(sites: int = 4, noise: float = 1.0) -> Game:
-    """We inspect one of some sites a night; somebody dumps waste at one of them, or stays at home.
+    """We inspect one of several sites a night; an offender dumps waste at one of them, or stays at home.
 
-    A column is a site that we inspect, a row one at which waste is dumped (the last: none). Waste costs us what the
-    site is worth, 1 to 2; an inspection at the right site catches the offender, and pays 1; one where nobody is costs
-    0.2. What a night comes to is measured with noise. Sites must be inspected at random, the dearer ones more often.
+    Columns are sites that we inspect, rows sites at which waste is dumped (the last row: none). Waste costs us the
+    value of the site, 1 to 2. An inspection at the right site catches the offender and pays 1; any other costs 0.2.
+    Sites must be inspected at random, the more valuable ones more often.
     """
     k = checks.whole("sites", sites, 2)
     damage = np.linspace(1.0, 2.0, k)

@@ -8,15 +8,15 @@ Payoffs are N(μ, s²), transition rows Dirichlet of mass α, all independent. A
 **Bound.** E V_1 ≤ ρ·U_1 for every τ, since U_l(s) ≥ τ log E exp(V_l(s) / τ): for one y the value of a matrix is at most
 max_j (Qᵀy)_j, so E exp(V_l / τ) ≤ Σ_j E exp(Σ_i y_i (A_ij + P_ij·V_{l+1}) / τ). Layers are independent, so given P_l
 Hölder's inequality has E exp(Σ_k p_k V_k / τ) ≤ exp(Σ_k p_k U_k / τ) for weights p = Σ_i y_i P_ij, that sum to one,
-however the V_k depend on each other. What is left is the cumulant of Σ_i y_i P_ij·U: rows i are independent, a
-Dirichlet mean of values in [a, b] is below a + (b − a)·Beta of the same mass and mean in convex order (split every
-value into its ends, and apply Jensen's inequality), and a Beta of mass α is sub-Gaussian with variance 1 / (4(α + 1))
-(Marchal and Arbel, 2017).
+however the V_k depend on each other. The cumulant of Σ_i y_i P_ij·U remains: rows i are independent, a Dirichlet mean
+of values in [a, b] is below a + (b − a)·Beta of the same mass and mean in convex order (split every value into its
+ends, and apply Jensen's inequality), and a Beta of mass α is sub-Gaussian with variance 1 / (4(α + 1)) (Marchal and
+Arbel, 2017).
 
 **One temperature.** The induction needs U_{l+1} at the temperature of l, or at a lower one. Every state's own program
 has its own best τ, and with those the bound is false: two known moves to states of one N(0, 1) payoff and one move
-each have τ = ∞ below and 0 above, and say 0, where E max = 0.56. So f(τ) = ρ·U_1 is searched over one τ. It need not be
-convex, as it is in an MDP (K is a product of y and of U(τ)); what is found is a proved bound, perhaps not the least.
+each have τ = ∞ below and 0 above, and say 0, but E max = 0.56. So f(τ) = ρ·U_1 is searched over one τ. It need not be
+convex, as it is in an MDP (K is a product of y and of U(τ)); the search finds a proved bound, perhaps not the least.
 """
 
 from dataclasses import dataclass
@@ -26,13 +26,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from klearning.games.markov import (
-    Outlook,
-    as_outlook,
-    look_ahead,
+from klearning.games.markov import read_tables, read_transitions
+from klearning.games.model import (
+    BETA_VARIANCE,
+    GameModel,
+    Scratch,
+    as_model,
+    means_ahead,
+    new_scratch,
     per_layer,
-    read_tables,
-    read_transitions,
+    sds_ahead,
     start_value,
 )
 from klearning.games.newton import (
@@ -44,46 +47,46 @@ from klearning.games.newton import (
     soft_value,
     solve_positive,
 )
+from klearning.games.program import Bounded
 from klearning.games.simplex import extremes, find_saddle
 from klearning.numerics import checks
-from klearning.numerics.announcing import compiling_for
-from klearning.numerics.cards import html_card
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.compile.notices import compiling_for
+from klearning.numerics.display.summaries import html_summary
 from klearning.numerics.interrupts import uninterrupted
-from klearning.numerics.trees import marked
+from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Floats, Layers
 
 TOLERANCE = 1e-9  # of a state's gap, relative to the span of its means, its largest sd or the temperature
 STEPS = 60  # of Newton's method, per state and start
 COLDEST, HOTTEST = 1e-5, 1e4  # temperatures, relative to the largest mean or sd
 FINEST = 0.01  # of log τ
+FIRST_REACH = 2.0  # of log τ, before any temperature is known
+MOST_STEPS = 200  # of the search
 
 
-@marked(finite=("policy", "w", "values"))
+@field_roles(finite=("policy", "w"))
 class Draft(NamedTuple):
-    """A plan as it is written, and room to work in."""
+    """A plan as it is written, and arrays to work in."""
 
     policy: Floats  # (S, columns)
     w: Floats  # (S, rows): y / τ, the start of the next solve
-    values: Floats  # (S,)
     gaps: Floats  # (S,)
-    matrix: Floats  # (rows, columns)
-    sds: Floats
-    start: Floats  # (rows,)
     answer: Floats  # (columns,)
+    scratch: Scratch
     work: Workspace
 
 
-def new_draft(states: int, m: int, n: int) -> Draft:
-    return Draft(
-        np.zeros((states, n)), np.zeros((states, m)), np.zeros(states), np.zeros(states), np.zeros((m, n)),
-        np.zeros((m, n)), np.zeros(m), np.zeros(n), new_workspace(m, n),
-    )  # fmt: skip
+def new_draft(policy: Floats, m: int) -> Draft:
+    """Of a policy (S, columns) that it writes, against ``m`` rows."""
+    states, n = policy.shape
+    scratch, work = new_scratch(states, m, n), new_workspace(m, n)
+    return Draft(policy, np.zeros((states, m)), np.zeros(states), np.zeros(n), scratch, work)
 
 
 @kernel
 def dual_bound(mu: Floats, variance: Floats, x: Floats, tau: float, W: Workspace) -> float:
-    """What F(y, τ) is at least, for all y: τH(x) + ν − τ Σ_i (ν − a_i)₊² / (2b_i), a = μx, b = variance·x, any ν.
+    """A lower bound on F(y, τ) for all y: τH(x) + ν − τ Σ_i (ν − a_i)₊² / (2b_i), a = μx, b = variance·x, any ν.
 
     The best ν is the root of τ Σ_i (ν − a_i)₊ / b_i = 1: Newton's method from the right ends after a few steps.
     """
@@ -119,7 +122,7 @@ def dual_bound(mu: Floats, variance: Floats, x: Floats, tau: float, W: Workspace
 
 @kernel
 def face_step(w: Floats, W: Workspace) -> None:
-    """Newton's step with Σ step = 0 and w + step ≥ 0: towards the least of a face, which constraints only make smaller.
+    """Newton's step with Σ step = 0 and w + step ≥ 0: towards the least of a face; constraints are only added.
 
     As `newton_step`, with a multiplier of the sum.
     """
@@ -184,54 +187,57 @@ def descend_at(tau: float, tolerance: float, w: Floats, x: Floats, W: Workspace)
 
 @kernel
 def solve_at(tau: float, w: Floats, x: Floats, D: Draft) -> tuple[float, float]:
-    """The program of one state, ``D.matrix`` and ``D.sds``, at a given temperature: the bound and its gap.
+    """The program of one state, ``D.scratch.matrix`` and ``sds``, at a given temperature: the bound and its gap.
 
-    From the solution of a state like it; from an even mixture where there is none; where that does not end, from the
-    equilibrium of the means.
+    It begins from ``w``, the solution of a state like it, or from equal probabilities if ``w`` is zero. If that does
+    not converge, it begins from the equilibrium of the means.
     """
-    W, (m, n) = D.work, D.matrix.shape
-    low, high = extremes(D.matrix)
+    W, matrix, sds, start = D.work, D.scratch.matrix, D.scratch.sds, D.scratch.other
+    m, n = matrix.shape
+    low, high = extremes(matrix)
     middle = 0.5 * (low + high)
-    tolerance = TOLERANCE * max(high - low, extremes(D.sds)[1], tau)
+    tolerance = TOLERANCE * max(high - low, extremes(sds)[1], tau)
     total = 0.0
     for i in range(m):
         total += w[i]
         for j in range(n):
-            W.mu[i, j] = D.matrix[i, j] - middle
-            W.variance[i, j] = D.sds[i, j] ** 2
+            W.mu[i, j] = matrix[i, j] - middle
+            W.variance[i, j] = sds[i, j] ** 2
     if not total > 0.0:
         for i in range(m):
             w[i] = 1.0
     F, gap = descend_at(tau, tolerance, w, x, W)
     if gap > tolerance:
-        find_saddle(W.mu, D.answer, D.start, W.tableau)
+        find_saddle(W.mu, D.answer, start, W.tableau)
         certified = F - dual_bound(W.mu, W.variance, D.answer, tau, W)
         if certified < gap:  # with hardly any temperature the policy is lost in rounding
             gap = certified
             for j in range(n):
                 x[j] = D.answer[j]
-        other, rest = descend_at(tau, tolerance, D.start, D.answer, W)
+        other, rest = descend_at(tau, tolerance, start, D.answer, W)
         if other < F and rest < gap:
             F, gap = other, rest
             for j in range(n):
                 x[j] = D.answer[j]
             for i in range(m):
-                w[i] = D.start[i]
+                w[i] = start[i]
     return middle + F, max(gap, 0.0)
 
 
 @kernel
-def soft_sweep(B: Outlook, tau: float, D: Draft) -> float:
+def soft_sweep(B: GameModel, tau: float, D: Draft) -> float:
     """ρ·U_1 at a temperature."""
+    W = D.scratch
     for l in range(B.layers.size - 2, -1, -1):
         for s in range(B.layers[l], B.layers[l + 1]):
-            look_ahead(B, l, s, D.values, D.matrix, D.sds)
-            D.values[s], D.gaps[s] = solve_at(tau, D.w[s], D.policy[s], D)
-    return start_value(B, D.values)
+            means_ahead(B, l, s, W.values, W.matrix)
+            sds_ahead(B, l, s, W.values, W.sds)
+            W.values[s], D.gaps[s] = solve_at(tau, D.w[s], D.policy[s], D)
+    return start_value(B, W.values)
 
 
 @kernel
-def scale_of(B: Outlook) -> float:
+def scale_of(B: GameModel) -> float:
     scale = 0.0
     for s in range(B.means.shape[0]):
         for i in range(B.means.shape[1]):
@@ -241,13 +247,13 @@ def scale_of(B: Outlook) -> float:
 
 
 @kernel
-def search(B: Outlook, tau: float, reach: float, D: Draft) -> float:
-    """The temperature at which no neighbour has a lower bound: steps of log τ from ``tau``, halved where none is."""
+def search(B: GameModel, tau: float, reach: float, D: Draft) -> float:
+    """A temperature whose neighbours have no lower bound: steps of log τ from ``tau``, shortened if none is lower."""
     scale = scale_of(B)
     coldest, hottest = log(COLDEST * scale), log(HOTTEST * scale)
     at = min(max(log(tau), coldest), hottest) if tau > 0.0 else log(scale)
     least, step, steps = soft_sweep(B, exp(at), D), reach, 0
-    while abs(step) > FINEST and steps < 200:
+    while abs(step) > FINEST and steps < MOST_STEPS:
         steps += 1
         there = min(max(at + step, coldest), hottest)
         f = soft_sweep(B, exp(there), D)
@@ -265,10 +271,10 @@ def search(B: Outlook, tau: float, reach: float, D: Draft) -> float:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarkovSolution:
-    """What `solve_markov` returns; lists have one array per layer.
+class MarkovSolution(Bounded):
+    """The result of `solve_markov`; lists have one array per layer.
 
-    ``policy`` (S_l, columns) is our mixture in every state, ``opponent`` (S_l, rows) the y of its program, ``values``
+    ``policy`` (S_l, columns) is ours in every state, ``opponent`` (S_l, rows) the y of its program, ``values``
     (S_l,) the U of the recursion. ``bound`` is at least the expected value of the game under the belief, by proof, at
     any temperature. ``gap`` is of the worst state: how far its U is at most above the least over y, given the next
     layer's.
@@ -282,12 +288,10 @@ class MarkovSolution:
     gap: float
 
     def __repr__(self) -> str:
-        numbers = f"temperature={self.temperature:.4g}, bound={self.bound:.4g}, gap={self.gap:.2g}"
-        return f"MarkovSolution({numbers}, horizon={len(self.values)})"
+        return f"MarkovSolution({self.text()}, horizon={len(self.values)})"
 
     def _repr_html_(self) -> str:
-        facts = {"temperature": self.temperature, "bound on the expected value": self.bound, "gap": self.gap}
-        return html_card("MarkovSolution", facts)
+        return html_summary("MarkovSolution", self.facts())
 
 
 @uninterrupted  # once, not for each of its kernels
@@ -304,26 +308,28 @@ def solve_markov(
 
     Lists have one array per layer: means and sds (S_l, rows, columns), rows the opponent's moves and columns ours;
     ``transitions`` the mean probabilities (S_l, rows, columns, S_{l+1}) for every layer but the last. ``masses``
-    (S_l, rows, columns), one for every layer, are those of their Dirichlet rows; without, transitions are known. The
-    ``temperature`` is one for all states, by default that of the least bound that a search finds.
+    (S_l, rows, columns), one for every layer, are those of their Dirichlet rows; without them transitions are known.
+    ``temperature`` is the same for all states, by default that of the least bound that a search finds.
     """
     mu = read_tables("means", means)
     s = read_tables("sds", sds, mu)
     P = read_transitions(transitions, mu)
     for l, block in enumerate(s):
         checks.counts(f"sds[{l}]", block, block.shape)
-    doubts = [np.zeros_like(block) for block in mu]
+    variances = [np.zeros_like(block) for block in mu]
     if masses is not None:
         alpha = read_tables("masses", masses, mu)
-        doubts = [0.25 / (checks.counts(f"masses[{l}]", block, block.shape) + 1.0) for l, block in enumerate(alpha)]
+        for l, block in enumerate(alpha):
+            variances[l] = BETA_VARIANCE / (checks.counts(f"masses[{l}]", block, block.shape) + 1.0)
     start = np.full(len(mu[0]), 1.0 / len(mu[0])) if initial is None else initial
     rho = np.ascontiguousarray(checks.distributions("initial", start, (len(mu[0]),)))
     tau = 0.0 if temperature is None else checks.moderate("temperature", temperature, 0.0, above=True)
-    B = as_outlook(mu, s, P, doubts, rho)
-    D = new_draft(*B.means.shape)
+    B = as_model(mu, s, P, variances, rho)
+    states, m, n = B.means.shape
+    D = new_draft(np.zeros((states, n)), m)
     if temperature is None:
-        tau = search(B, 0.0, 2.0, D)
+        tau = search(B, 0.0, FIRST_REACH, D)
     bound = soft_sweep(B, tau, D)
     y = D.w / D.w.sum(axis=1, keepdims=True)
-    policy, opponent, values = (per_layer(part, B.layers) for part in (D.policy, y, D.values))
+    policy, opponent, values = (per_layer(part, B.layers) for part in (D.policy, y, D.scratch.values))
     return MarkovSolution(policy, opponent, values, float(tau), float(bound), float(D.gaps.max()))

@@ -2,8 +2,9 @@
 
     minimise over w ≥ 0:   F = G(w) / Σw,      G(w) = log Σ_j exp(Σ_i μ_ij w_i + ½ s_ij² w_i²)
 
-F is a convex function over a linear one: where its gradient (G′ − F) / Σw vanishes, or points outwards at w_i = 0, it
-is least, and there its Hessian is G″ / Σw. So Newton's method with G″, on the faces of w ≥ 0, converges quadratically.
+F is a convex function over a linear one. It is least at a point at which its gradient (G′ − F) / Σw vanishes, or points
+outwards at w_i = 0; its Hessian there is G″ / Σw. So Newton's method with G″, on the faces of w ≥ 0, converges
+quadratically.
 """
 
 from math import inf, log, sqrt
@@ -12,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.games.simplex import Tableau, new_tableau
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.elementary import exp_negative
-from klearning.numerics.trees import marked
+from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Floats
 
 REACH = 10.0  # how many times w a step may be
@@ -24,9 +25,9 @@ ARMIJO = 1e-4  # a share of the fall that the slope promises
 SHORTEST = 1e-10  # share of a step
 
 
-@marked(scratch=True)
+@field_roles(scratch=True)
 class Workspace(NamedTuple):
-    """Room to work in, for one size of game."""
+    """Arrays that a solve works in, for one size of game."""
 
     mu: Floats  # (m, n), around zero
     variance: Floats  # (m, n), of the stage
@@ -37,11 +38,11 @@ class Workspace(NamedTuple):
     slope: Floats  # (m,): G′ − F
     step: Floats  # (m,)
     move: Floats  # (m,): a part of the step, on one face
-    held: Floats  # (m,): 1 where w stays at zero
+    held: Floats  # (m,): 1 if w stays at zero, else 0
     first: Floats  # (n,): how exponents change along the step
     second: Floats  # (n,)
     trial: Floats  # (n,): exponents after a step
-    log_x: Floats  # (n,): of the policy, where it is below the range of floats too
+    log_x: Floats  # (n,): of the policy, also of probabilities below the range of floats
     a: Floats  # (m,)
     b: Floats  # (m,)
     tableau: Tableau
@@ -86,7 +87,7 @@ def soft_value(mu: Floats, variance: Floats, w: Floats, x: Floats, log_x: Floats
 
 @kernel(reorder=True)
 def lower_bound(mu: Floats, variance: Floats, x: Floats, a: Floats, b: Floats) -> float:
-    """The largest f with Σ_i (f − a_i)₊² / (2 b_i) ≤ H(x): Newton's method from the right, where it is monotone."""
+    """The largest f with Σ_i (f − a_i)₊² / (2 b_i) ≤ H(x): monotone by Newton's method from the right."""
     m, n = mu.shape
     H = 0.0
     for j in range(n):
@@ -121,7 +122,7 @@ def lower_bound(mu: Floats, variance: Floats, x: Floats, a: Floats, b: Floats) -
 def expand(mu: Floats, variance: Floats, w: Floats, x: Floats, F: float, W: Workspace) -> None:
     """G′ − F and G″ at w: the covariance, under the policy, of the exponents' derivatives, and the mean of theirs.
 
-    A multiple of the identity keeps the step to a few times w where G is flat; it vanishes with the slope.
+    A multiple of the identity keeps the step to a few times w if G is flat; it vanishes with the slope.
     """
     m, n = mu.shape
     D, H = W.D, W.H
@@ -153,7 +154,7 @@ def expand(mu: Floats, variance: Floats, w: Floats, x: Floats, F: float, W: Work
 
 @kernel(inline=True)
 def reaches_least(w: Floats, W: Workspace) -> bool:
-    """Go along ``move``, up to the first w_i that vanishes, which is held there from then on; whether there is none."""
+    """Go along ``move`` up to the first w_i that vanishes, and hold it there from then on; whether none does."""
     step, move, share, blocking = W.step, W.move, 1.0, -1
     for i in range(w.size):
         if move[i] < 0.0 and w[i] + step[i] + share * move[i] < 0.0:
@@ -194,7 +195,7 @@ def newton_step(w: Floats, W: Workspace) -> None:
 
 @kernel(reorder=True)
 def solve_positive(M: Floats, v: Floats) -> None:
-    """M⁻¹v in the place of v, by Cholesky's factor in the lower half of M."""
+    """Replace v by M⁻¹v; the lower half of M becomes its Cholesky factor."""
     m = v.size
     for i in range(m):
         for k in range(i + 1):
@@ -219,7 +220,7 @@ def solve_positive(M: Floats, v: Floats) -> None:
 
 @kernel(reorder=True)
 def line_search(variance: Floats, w: Floats, F: float, W: Workspace) -> float:
-    """The share of the step, halved until F falls enough; 0 where it does not.
+    """The share of the step, halved until F falls enough; 0 if it never does.
 
     Along the step an exponent is a quadratic function of the share: a trial costs n exponentials.
     """
@@ -256,7 +257,7 @@ def line_search(variance: Floats, w: Floats, F: float, W: Workspace) -> float:
 def descend(
     mu: Floats, variance: Floats, w: Floats, x: Floats, temperatures: float, tolerance: float, steps: int, W: Workspace
 ) -> tuple[float, float]:
-    """Newton's method from ``w`` until the gap is below so many temperatures and the tolerance; F and the gap."""
+    """Newton's method from ``w`` until the gap is below ``temperatures`` · τ + ``tolerance``; F and the gap."""
     m = w.size
     for count in range(steps + 1):
         total = 0.0

@@ -1,94 +1,79 @@
-"""One side of a game: what it believes, what it remembers, the mixture that it plays. Both sides are alike.
-
-Each sees the game from its own chair: rows are the other's moves, columns its own, payoffs are paid to it. So a player
-of one side can play the other, against anybody and against itself.
-"""
+"""Players: frozen settings, a memory, and a policy for every round."""
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from klearning.games.newton import Workspace, new_workspace
-from klearning.numerics.compiled import kernel
-from klearning.numerics.trees import marked
+from klearning.games.side import Side
 from klearning.numerics.types import Floats
-from klearning.tabular.beliefs.rewards import RewardPrior, reward_posterior
 
 
-@marked(
-    fixed=("kind", "setting", "prior", "payoffs"),
-    counts=("visits",),
-    finite=("sums", "means", "sds", "gains", "w", "matrix", "other"),
-    chances=("mixture",),
-)
-class Side(NamedTuple):
-    """All that one side has; arrays are written in place."""
+class PlayerView(NamedTuple):
+    """The belief of your own player, from its side of the table; arrays are (rows, columns)."""
 
-    kind: int  # which player, `Player.kind`
-    setting: float  # its one number, `Player.setting`
-    prior: RewardPrior
-    payoffs: Floats  # (rows, columns), the true ones: for players that know them
-    visits: Floats  # (rows, columns)
-    sums: Floats  # of what was paid
     means: Floats  # of the belief
     sds: Floats
-    mixture: Floats  # (columns,) that it plays
-    gains: Floats  # (columns,) what each move would have brought, estimated: EXP3's
-    w: Floats  # (rows,) the last solution of K-learning's program
-    matrix: Floats  # (rows, columns) whose equilibrium is played: UCB's, Thompson's, the true one
-    other: Floats  # (rows,) the other's part of that equilibrium
-    work: Workspace
+    visits: Floats
+    sums: Floats  # of payoffs
+    payoffs: Floats  # the true ones, for players that know them
 
 
-OWN = -1  # the kind of a player whose mixture is a method, in Python
+class PythonMemory(NamedTuple):
+    """The memory of a player whose policy is a method in Python."""
+
+    side: Side
 
 
 @dataclass(frozen=True)
 class Player:
-    """An agent of this room: frozen, with its settings; what it learns is in a `Side`.
+    """An agent in games: frozen, with its settings. Its memory holds what it learns.
 
-    One of your own, for matrix games, is a frozen dataclass with a method `mixture`.
+    A player of your own, for matrix games, is a frozen dataclass with a method `policy`.
     """
 
     paper: ClassVar[str] = ""
-    kind: ClassVar[int] = OWN
 
     @property
-    def setting(self) -> float:
-        """The one number that its kernel reads."""
-        return 0.0
+    def name(self) -> str:
+        return type(self).__name__
 
-    def mixture(self, side: Side, other: Floats | None, t: int, draws: np.random.Generator) -> ArrayLike:
-        """What to play in round ``t``, from 1: a mixture of columns, or the number of one.
+    @property
+    def is_compiled(self) -> bool:
+        """Whether its policy is a kernel; `games/match.py` knows which."""
+        return type(self).begin is not Player.begin
 
-        ``side`` has what was seen: ``means``, ``sds``, ``visits`` and ``sums``, (rows, columns). ``other`` is the
-        mixture of the other side in the opponent's chair, and None in ours. Keep nothing in the player itself: a run
-        that is resumed has the side and the stream ``draws``, and no more.
+    def begin(self, side: Side) -> Any:
+        """Its memory before the first round: a record with the field ``side``."""
+        return PythonMemory(side)
+
+    def policy(self, view: PlayerView, other: Floats | None, t: int, draws: np.random.Generator) -> ArrayLike:
+        """The policy of round ``t``, from 1: probabilities of the columns, or the number of one column.
+
+        ``view`` has what was seen: ``means``, ``sds``, ``visits`` and ``sums``, (rows, columns). ``other`` is the
+        other side's policy in the opponent's chair, and None in ours. Keep nothing in the player itself: a resumed
+        run has the view and the stream ``draws``, and no more.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no method 'mixture'")
+        raise NotImplementedError(f"{self.name} has no method 'policy'")
 
 
-def new_side(player: Player, payoffs: Floats, prior: RewardPrior) -> Side:
-    """Before the first round, in the chair whose payoffs these are."""
-    m, n = payoffs.shape
-    side = Side(
-        kind=player.kind, setting=player.setting, prior=prior, payoffs=np.array(payoffs, order="C"),
-        visits=np.zeros((m, n)), sums=np.zeros((m, n)), means=np.zeros((m, n)), sds=np.zeros((m, n)),
-        mixture=np.full(n, 1.0 / n), gains=np.zeros(n), w=np.zeros(m), matrix=np.array(payoffs, order="C"),
-        other=np.zeros(m), work=new_workspace(m, n),
-    )  # fmt: skip
-    mean, variance = reward_posterior(prior, 0.0, 0.0, 0.0)
-    side.means[:], side.sds[:] = mean, np.sqrt(variance)
-    return side
+class Reply(Protocol):
+    """An opponent as a function of our policy, the round and a random stream: a row, or probabilities of rows."""
+
+    def __call__(self, policy: Floats, t: int, draws: np.random.Generator, /) -> ArrayLike: ...
 
 
-@kernel
-def learn(side: Side, row: int, column: int, payoff: float) -> None:
-    """What was paid, and what follows for the belief."""
-    side.visits[row, column] += 1.0
-    side.sums[row, column] += payoff
-    mean, variance = reward_posterior(side.prior, side.visits[row, column], side.sums[row, column], 0.0)
-    side.means[row, column], side.sds[row, column] = mean, np.sqrt(variance)
-    side.gains[column] += payoff / side.mixture[column]
+@dataclass(frozen=True)
+class FunctionOpponent(Player):
+    """A function in the opponent's chair."""
+
+    function: Reply
+
+    @property
+    def name(self) -> str:
+        return getattr(self.function, "__name__", "own")
+
+    def policy(self, view: PlayerView, other: Floats | None, t: int, draws: np.random.Generator) -> ArrayLike:
+        assert other is not None
+        return self.function(other, t, draws)

@@ -1,4 +1,4 @@
-"""K-learning in a matrix game: the joint convex program in the opponent's mixture y and the temperature τ.
+"""K-learning in a matrix game: the joint convex program in the opponent's policy y and the temperature τ.
 
 Payoffs A_ij to us (rows i are the opponent's, columns j ours) are believed to be independent N(μ_ij, s_ij²). Then
 
@@ -17,33 +17,33 @@ a convex function over a linear one, which `klearning.games.newton` minimises.
 Then f is below Σ_i (a_i y_i + b_i y_i² / (2τ)) + τH for all y and τ if and only if, divided by τ,
 Σ_i ((a_i − f) w_i + ½ b_i w_i²) + H ≥ 0 for all w ≥ 0, in which every w_i may be chosen alone:
 
-    Σ_i (f − a_i)₊² / (2 b_i)  ≤  H(x)         (f ≤ a_i where b_i = 0)
+    Σ_i (f − a_i)₊² / (2 b_i)  ≤  H(x)         (f ≤ a_i if b_i = 0)
 
 The largest such f, a root in one dimension, is a lower bound on min F. Any x gives one; that of the policy gives the
 gap.
 
-**Cooling.** Where sds are small beside the payoffs Newton's steps from afar are short. The program is then solved with
-no sd below the payoffs' span first, then below a third of it, and so on, each from the solution before. Where all sds
-are below the tolerance, the equilibrium of μ is the solution.
+**Cooling.** If sds are small beside the payoffs, Newton's steps from afar are short. The program is then solved in
+stages: with no sd below the payoffs' span, then below a third of it, and so on, each from the solution before. If all
+sds are below the tolerance, the equilibrium of μ is the solution.
 """
 
 from dataclasses import dataclass
 from math import inf, isfinite, log, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.games.newton import Workspace, descend, lower_bound, new_workspace, soft_value
-from klearning.games.simplex import extremes, find_saddle, guarantees, matrix, told
+from klearning.games.simplex import extremes, find_saddle, guarantees, matrix, policy_in_words
 from klearning.numerics import checks
-from klearning.numerics.announcing import compiling_for
-from klearning.numerics.cards import html_card
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.compile.notices import compiling_for
+from klearning.numerics.display.summaries import html_summary
 from klearning.numerics.interrupts import uninterrupted
 from klearning.numerics.types import Floats
 
-COOLING = 3.0  # by what the least sd shrinks from stage to stage
+COOLING = 3.0  # the least sd shrinks by this factor from stage to stage
 WARM_STEPS = 20  # Newton's steps from the solution of a game like this one, before it is solved from the start
 STEPS = 100  # per stage
 FLOOR = 0.2  # of the tolerance: the least sd, so that the temperature stays above zero
@@ -85,7 +85,7 @@ def at_equilibrium(mu: Floats, sds: Floats, w: Floats, x: Floats, W: Workspace) 
 
 @kernel
 def with_one_move(mu: Floats, w: Floats, x: Floats) -> Answer:
-    """Nothing is to be chosen: the bound is least at an infinite temperature."""
+    """Without a choice the bound is least at an infinite temperature."""
     worst = 0
     for i in range(w.size):
         w[i] = 0.0
@@ -96,9 +96,9 @@ def with_one_move(mu: Floats, w: Floats, x: Floats) -> Answer:
 
 @kernel
 def solve_program(mu: Floats, sds: Floats, tolerance: float, w: Floats, x: Floats, W: Workspace) -> Answer:
-    """The policy is written to ``x`` and y/τ to ``w`` (y itself where τ is 0 or infinite).
+    """The policy is written to ``x`` and y/τ to ``w`` (y itself if τ is 0 or infinite).
 
-    It begins from ``w`` where that is the solution of another game, and not zero. The gap is below the tolerance times
+    It begins from ``w`` if that is not zero but the solution of another game. The gap is below the tolerance times
     the span of the means or the largest sd, whichever is larger.
     """
     m, n = mu.shape
@@ -146,7 +146,7 @@ def solve_program(mu: Floats, sds: Floats, tolerance: float, w: Floats, x: Float
 
 @kernel
 def start(spread: float, w: Floats, n: int) -> None:
-    """An even mixture, at the temperature that is right for it where all means are equal."""
+    """Equal probabilities, at the temperature that is right for them if all means are equal."""
     for i in range(w.size):
         w[i] = sqrt(2.0 * log(n) / (w.size * spread))
 
@@ -164,11 +164,25 @@ def follow(mu: Floats, variance: Floats, w: Floats, x: Floats, W: Workspace) -> 
             w[i] = W.step[i]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Solution:
-    """What `solve` returns.
+class Bounded:
+    """A solution of a program of K-learning, in numbers."""
 
-    ``policy`` (columns) is our mixture and ``opponent`` (rows) the y of the program. ``bound`` is at least the expected
+    temperature: float
+    bound: float
+    gap: float
+
+    def text(self) -> str:
+        return f"temperature={self.temperature:.4g}, bound={self.bound:.4g}, gap={self.gap:.2g}"
+
+    def facts(self) -> dict[str, Any]:
+        return {"temperature": self.temperature, "bound on the expected value": self.bound, "gap": self.gap}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution(Bounded):
+    """The result of `solve`.
+
+    ``policy`` (columns) is ours and ``opponent`` (rows) the y of the program. ``bound`` is at least the expected
     value of the game under the belief, by proof, and at most ``gap`` above the least such bound of this form.
     """
 
@@ -179,13 +193,11 @@ class Solution:
     gap: float
 
     def __repr__(self) -> str:
-        numbers = f"temperature={self.temperature:.4g}, bound={self.bound:.4g}, gap={self.gap:.2g}"
-        return f"Solution({numbers}, {self.opponent.size} × {self.policy.size} moves)"
+        return f"Solution({self.text()}, {self.opponent.size} × {self.policy.size} moves)"
 
     def _repr_html_(self) -> str:
-        facts = {"temperature": self.temperature, "bound on the expected value": self.bound, "gap": self.gap}
-        mixtures = {"our mixture": told(self.policy), "opponent's mixture": told(self.opponent)}
-        return html_card("Solution", {**facts, **mixtures})
+        policies = {"our policy": policy_in_words(self.policy), "opponent's policy": policy_in_words(self.opponent)}
+        return html_summary("Solution", self.facts() | policies)
 
 
 @uninterrupted  # once, not for each of its kernels
@@ -194,8 +206,8 @@ def solve(means: ArrayLike, sds: ArrayLike, tolerance: float = 1e-9) -> Solution
     """K-learning's policy for a game whose payoffs are believed to be N(means, sds²), independently.
 
     Rows are the opponent's moves, columns are ours, and payoffs are paid to us. It is solved until the gap is below
-    ``tolerance`` times the span of the means, or the largest sd where that is larger. The temperature is 0 where
-    nothing is uncertain (the policy is an equilibrium of the means) and infinite where we have one move only.
+    ``tolerance`` times the span of the means, or the largest sd if that is larger. The temperature is 0 if nothing
+    is uncertain (the policy is an equilibrium of the means) and infinite if we have one move only.
     """
     mu = matrix("means", means)
     m, n = mu.shape

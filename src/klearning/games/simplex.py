@@ -1,11 +1,11 @@
 """Equilibria of zero-sum matrix games, exactly: the simplex method on a tableau of (n + 1) × (m + 1) numbers.
 
-Rows i are the opponent's moves and columns j are ours, everywhere in this room; A_ij is what we are paid. With all
+Rows i are the opponent's moves and columns j are ours, everywhere in `klearning.games`; A_ij is our payoff. With all
 payoffs made positive, B = A + constant, an equilibrium is the solution of a linear program and of its dual,
 
     maximise Σ_i q_i   with   Σ_i q_i B_ij ≤ 1 for every j,  q ≥ 0;        y = q / Σq,   value of B = 1 / Σq
 
-and our mixture x is read from the last row. It begins with q = 0, which satisfies everything.
+and our policy x is read from the last row. It begins with q = 0, which satisfies all constraints.
 """
 
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.numerics import checks
-from klearning.numerics.cards import html_card
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.display.summaries import html_summary
 from klearning.numerics.types import Floats, Ints
 
-ZERO = 1e-12  # of a tableau whose payoffs are between 1 and 2: what is smaller is rounding
+ZERO = 1e-12  # of a tableau whose payoffs are between 1 and 2: anything smaller is rounding
 PATIENCE = 5  # times as many pivots as there are moves, by the steepest column; then the rule that cannot cycle
 
 
 class Tableau(NamedTuple):
-    """Room for the simplex method."""
+    """Arrays that the simplex method works in."""
 
     table: Floats  # (n + 1, m + 1): a row per constraint and the objective; a column per variable and the right side
     row_of: Ints  # which variable is in the basis: 0 … m−1 are q, m … m+n−1 the slacks of our moves
@@ -63,7 +63,7 @@ def _begin(A: Floats, T: Tableau) -> None:
 
 @kernel
 def _entering(T: Tableau, pivots: int) -> int:
-    """The column that gains most, or after many pivots the first variable that gains (Bland's); −1 where none does."""
+    """The column that gains most, or after many pivots the first variable that gains (Bland's); −1 if none does."""
     n, m = T.row_of.size, T.column_of.size
     best, bland = -1, pivots >= PATIENCE * (m + n)
     for i in range(m):
@@ -116,7 +116,7 @@ def _normalise(p: Floats) -> None:
 
 @kernel
 def find_saddle(A: Floats, x: Floats, y: Floats, T: Tableau) -> float:
-    """Write our mixture to ``x`` and the opponent's to ``y``; the value of the game."""
+    """Write our policy to ``x`` and the opponent's to ``y``; return the value of the game."""
     m, n = A.shape
     _begin(A, T)
     for count in range(10 * PATIENCE * (m + n)):
@@ -142,7 +142,7 @@ def find_saddle(A: Floats, x: Floats, y: Floats, T: Tableau) -> float:
 
 @kernel
 def guarantees(A: Floats, x: Floats, y: Floats) -> tuple[float, float]:
-    """The least that x is paid, whatever the opponent does, and the most that y pays, whatever we do."""
+    """The least payoff of x against any opponent, and the most that y pays to any of our policies."""
     m, n = A.shape
     low, high = np.inf, -np.inf
     for i in range(m):
@@ -162,8 +162,8 @@ def guarantees(A: Floats, x: Floats, y: Floats) -> tuple[float, float]:
 class Saddle:
     """An equilibrium of a matrix game.
 
-    ``policy`` (columns) is ours, ``opponent`` (rows) the other's; ``gap`` is the most that either could gain by another
-    mixture, both together, so that ``value`` is right to half of it.
+    ``policy`` (columns) is ours, ``opponent`` (rows) the other side's; ``gap`` is the most that both could gain
+    together by other policies, so that ``value`` is right to half of it.
     """
 
     policy: Floats
@@ -172,17 +172,24 @@ class Saddle:
     gap: float
 
     def __repr__(self) -> str:
-        return f"Saddle(value={self.value:.4g}, gap={self.gap:.2g}, {self.opponent.size} × {self.policy.size} moves)"
+        return (
+            f"Saddle(value={in_words(self.value)}, gap={self.gap:.2g}, {self.opponent.size} × {self.policy.size} moves)"
+        )
 
     def _repr_html_(self) -> str:
-        facts = {"value": self.value, "gap": self.gap, "our mixture": told(self.policy)}
-        return html_card("Saddle", {**facts, "opponent's mixture": told(self.opponent)})
+        facts = {"value": self.value, "gap": self.gap, "our policy": policy_in_words(self.policy)}
+        return html_summary("Saddle", {**facts, "opponent's policy": policy_in_words(self.opponent)})
 
 
-def told(mixture: Floats, most: int = 12) -> str:
-    """A mixture in a line."""
-    numbers = " ".join(f"{p:.3f}" for p in mixture[:most])
-    return numbers + (f" … ({mixture.size} moves)" if mixture.size > most else "")
+def policy_in_words(policy: Floats, most: int = 12) -> str:
+    """Probabilities in a line."""
+    numbers = " ".join(f"{p:.3f}" for p in policy[:most])
+    return numbers + (f" … ({policy.size} moves)" if policy.size > most else "")
+
+
+def in_words(value: float) -> str:
+    """A value to four digits, without rounding errors and without a sign of zero."""
+    return f"{round(value, 12) + 0.0:.4g}"
 
 
 def saddle(payoffs: ArrayLike) -> Saddle:

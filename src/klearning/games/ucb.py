@@ -1,15 +1,45 @@
-"""UCB in matrix games (O'Donoghue, Lattimore and Osband, 2021): the equilibrium of an optimistic matrix.
+"""UCB in games (O'Donoghue, Lattimore and Osband, 2021): the equilibrium of an optimistic matrix.
 
-x_t of the equilibrium of  μ + scale · √(2 log(1 + t)) · s
+    x_t of the equilibrium of  Q + scale · √(2 log(1 + t)) · S
+
+Q and S are posterior means and standard deviations of payoffs; in a Markov game those of payoffs to the end of the
+episode, with UCB's own optimistic values of the next layer.
 """
 
 from dataclasses import dataclass
 from math import log, sqrt
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-from klearning.games.player import Player, Side
+import numpy as np
+
+from klearning.games.model import means_ahead, sds_ahead
+from klearning.games.player import Player
+from klearning.games.side import Side
+from klearning.games.simplex import find_saddle
 from klearning.numerics import checks
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.records.fields import field_roles
+from klearning.numerics.types import Floats
+
+
+@field_roles(fixed=("scale",))
+class UCBMemory(NamedTuple):
+    side: Side
+    scale: float
+
+
+@kernel
+def choose(other: Floats, t: int, draws: np.random.Generator, memory: UCBMemory) -> None:
+    """Write the policy of round t, from the last layer to the first."""
+    B, W, width = memory.side.belief, memory.side.scratch, memory.scale * sqrt(2.0 * log(1.0 + t))
+    for l in range(B.layers.size - 2, -1, -1):
+        for s in range(B.layers[l], B.layers[l + 1]):
+            means_ahead(B, l, s, W.values, W.matrix)
+            sds_ahead(B, l, s, W.values, W.sds)
+            for i in range(W.sds.shape[0]):
+                for j in range(W.sds.shape[1]):
+                    W.matrix[i, j] += width * W.sds[i, j]
+            W.values[s] = find_saddle(W.matrix, memory.side.policy[s], W.other, W.tableau)
 
 
 @dataclass(frozen=True)
@@ -18,20 +48,9 @@ class UCB(Player):
 
     scale: float = 1.0
     paper: ClassVar[str] = "O'Donoghue, Lattimore and Osband 2021"
-    kind: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         checks.moderate("scale", self.scale, 0.0)
 
-    @property
-    def setting(self) -> float:
-        return float(self.scale)
-
-
-@kernel
-def optimistic(side: Side, t: int) -> None:
-    """The matrix whose equilibrium is played."""
-    width = side.setting * sqrt(2.0 * log(1.0 + t))
-    for i in range(side.means.shape[0]):
-        for j in range(side.means.shape[1]):
-            side.matrix[i, j] = side.means[i, j] + width * side.sds[i, j]
+    def begin(self, side: Side) -> UCBMemory:
+        return UCBMemory(side, float(self.scale))

@@ -8,13 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from klearning.gpu.digest import Digest
     from klearning.gpu.drawn_worlds import random_worlds
     from klearning.gpu.layout import Worlds
+    from klearning.gpu.seeds import DeviceRun
 
-__all__ = ["Digest", "Worlds", "random_worlds", "run"]
+__all__ = ["DeviceRun", "Worlds", "random_worlds", "run"]
 
-PLACES = {"Digest": "digest", "Worlds": "layout", "random_worlds": "drawn_worlds"}
+PLACES = {"DeviceRun": "seeds", "Worlds": "layout", "random_worlds": "drawn_worlds"}
 
 
 def __getattr__(name: str) -> Any:
@@ -24,15 +24,9 @@ def __getattr__(name: str) -> Any:
 
 
 def run(*given: Any, **settings: Any) -> Any:
-    """`klearning.run` with ``device="gpu"``; an ImportError or OSError of one line where there is no GPU."""
+    """`klearning.run` with ``device="gpu"``; an ImportError or OSError of one line if there is no GPU."""
     need_device()
     return import_module(f"{__name__}.seeds").run(*given, **settings)
-
-
-def solved_times(*given: Any) -> Any:
-    """That of `gpu.times`; the same errors."""
-    need_device()
-    return import_module(f"{__name__}.times").solved_times(*given)
 
 
 def need_device() -> None:
@@ -41,7 +35,7 @@ def need_device() -> None:
     if not config.ENABLE_CUDASIM and not cuda.is_available():
         raise OSError(
             f'device="gpu" finds no GPU: {_why(cuda)}. Use device="cpu", '
-            "or pip install 'klearning[gpu]' on a machine with an NVIDIA driver"
+            "or pip install 'numba-cuda[cu13]' on a machine with an NVIDIA driver"
         )
 
 

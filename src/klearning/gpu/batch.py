@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from klearning.gpu.layout import Counts, Log, Shape, World, Worlds, new_log, no_counts, world_on_device, zeros
 from klearning.gpu.random import run_key
-from klearning.numerics.row_checks import same_entries
+from klearning.numerics.sparse.validation import same_entries
 from klearning.tabular.beliefs.belief import Belief, Prior
 from klearning.tabular.beliefs.transitions import Known
 from klearning.tabular.models.mdp import MDP
 
 THREADS = 128  # per block
-REGISTERS = 64  # per thread at most where every pair has one successor: 1,024 threads fit a multiprocessor
+REGISTERS = 64  # per thread at most if every pair has one successor: 1,024 threads fit a multiprocessor
 LAUNCH_SECONDS = 0.2  # about how long a kernel runs before Python may show progress or stop
 LAUNCH_BYTES = 2**30  # what the log of one launch may take
 SMALLEST, LARGEST = 1e-25, 1e25  # of the prior's numbers: their squares are float32
@@ -27,7 +27,7 @@ Float32s = NDArray[np.float32]
 
 
 def refuse(what: str, able: str) -> NoReturn:
-    raise ValueError(f'{what} has no form for device="gpu", which can do {able}: use device="cpu"')
+    raise ValueError(f'{what} has no program for device="gpu", which can do {able}: use device="cpu"')
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class Batch:
         return -(-len(self.seeds) // self.threads), self.threads
 
 
-class Form(Protocol):
+class GpuProgram(Protocol):
     """An agent as the device plays it: made of (agent, prior, mdp), or a ValueError that names what it can do."""
 
     diagnostics: tuple[str, ...]
 
     def begin(self, batch: Batch) -> Any:
-        """What is carried from episode to episode, on the device."""
+        """Arrays carried from episode to episode, on the device."""
 
     def advance(self, batch: Batch, state: Any, log: Log, first: int, count: int) -> None:
         """Play ``count`` episodes of every seed, the first of them episode ``first`` = 0, 1, …; write the log."""
@@ -69,7 +69,7 @@ def new_batch(world: MDP | Worlds, agent: str, seeds: NDArray[np.uint32]) -> Bat
 
 
 def bytes_per_seed(world: MDP | Worlds) -> int:
-    """What a seed takes on the device, without its log."""
+    """Bytes that a seed takes on the device, without its log."""
     one = world if isinstance(world, MDP) else world.like
     pairs, entries = one.states * one.actions, int(one.rows.length.sum())
     own = 0 if isinstance(world, MDP) else pairs + entries
@@ -77,7 +77,7 @@ def bytes_per_seed(world: MDP | Worlds) -> int:
 
 
 class Chunk(NamedTuple):
-    """What some episodes in a row have left, on the host; (seeds, episodes)."""
+    """The log of consecutive episodes, on the host; (seeds, episodes)."""
 
     values: Float32s
     returns: Float32s
@@ -91,18 +91,18 @@ def on_host(log: Log, names: int, count: int) -> Chunk:
     return Chunk(values.T, returns.T, hits.T > 0.0, talk[:, :names].transpose(1, 2, 0))
 
 
-def play(form: Form, batch: Batch, episodes: int) -> Iterator[tuple[Log, int]]:
+def play(program: GpuProgram, batch: Batch, episodes: int) -> Iterator[tuple[Log, int]]:
     """All episodes, launch by launch: the log on the device, and how many episodes of it are new.
 
     Launches double until they take about `LAUNCH_SECONDS`.
     """
-    names, seeds, state = len(form.diagnostics), len(batch.seeds), form.begin(batch)
+    names, seeds, state = len(program.diagnostics), len(batch.seeds), program.begin(batch)
     most = max(1, min(episodes, LAUNCH_BYTES // (4 * seeds * (3 + names))))
     log = new_log(names, most, seeds)
     first, size = 0, 1
     while first < episodes:
         count, began = min(size, most, episodes - first), time.perf_counter()
-        form.advance(batch, state, log, first, count)
+        program.advance(batch, state, log, first, count)
         cuda.synchronize()
         if count == size and time.perf_counter() - began < LAUNCH_SECONDS / 2:
             size *= 2
@@ -111,7 +111,7 @@ def play(form: Form, batch: Batch, episodes: int) -> Iterator[tuple[Log, int]]:
 
 
 def beliefs(batch: Batch, prior: Prior, mdp: MDP, which: Iterable[int]) -> list[Belief]:
-    """What some of the seeds believe, counted from the first, as the CPU has it."""
+    """The beliefs of some seeds, counted from the first, as the CPU has them."""
     visits, sums, moves = (x.copy_to_host().astype(np.float64) for x in batch.counts)
     start, succ = batch.world.start.copy_to_host(), batch.world.succ.copy_to_host()
     pair = np.repeat(np.arange(len(start) - 1), np.diff(start))
@@ -139,7 +139,7 @@ def check_prior(prior: Prior, world: MDP | Worlds) -> None:
         refuse("a prior with stationary=True", "priors with a table for every layer")
     if np.isfinite(numbers.noise_strength):
         refuse(f"reward={prior.reward!r}", "Gaussian and Beta")
-    for name, x in (("noise", numbers.noise), ("sd", numbers.variance), ("strength", numbers.strength)):
+    for name, x in (("noise", numbers.noise_variance), ("sd", numbers.variance), ("strength", numbers.strength)):
         if not SMALLEST <= x <= LARGEST:
             refuse(f"reward={prior.reward!r}", f"rewards of a {name} between {SMALLEST:g} and {LARGEST:g}, squared")
     if isinstance(known, Known):

@@ -9,22 +9,21 @@ from typing import Any, NamedTuple
 
 from numba import cuda
 
-from klearning.gpu.layout import F, Shape
-from klearning.gpu.value_iteration import ValueIterationForm, expectation_for
+from klearning.gpu.layout import Shape
+from klearning.gpu.random import ONE, F
+from klearning.gpu.value_iteration import ValueIterationProgram, expectation_for
 from klearning.tabular.agents.beb import BEB
 from klearning.tabular.beliefs.belief import Belief, Prior
 from klearning.tabular.models.mdp import MDP
 
-ONE = F(1.0)
-
 
 class Numbers(NamedTuple):
-    """What the kernel reads of agent and prior; all float32."""
+    """Settings and prior, as the kernel reads them; all float32."""
 
     strength: Any  # n0
     weight: Any  # n0 μ0
     total: Any  # Σα of a row
-    mass: Any  # what of it is spread over whole layers
+    mass: Any  # the part of it that is spread over whole layers
     bonus: Any  # β
 
 
@@ -34,7 +33,7 @@ def action_value_for(shape: Shape, learns: bool) -> Callable[..., Any]:
     expectation = expectation_for(shape, learns)
 
     @cuda.jit(device=True, fastmath=True)
-    def action_value(world: Any, counts: Any, x: Any, draws: Any, i: Any, k: Any, z: Any, below: Any) -> Any:
+    def action_value(world: Any, counts: Any, x: Any, draws: Any, i: Any, k: Any, z: Any, below: Any) -> F:
         n = counts.visits[k, i]
         Q = (x.weight + counts.sums[k, i]) / (x.strength + n) + x.bonus / (ONE + x.total + n)
         if below.width == 0:
@@ -45,7 +44,7 @@ def action_value_for(shape: Shape, learns: bool) -> Callable[..., Any]:
     return action_value
 
 
-class BEBForm(ValueIterationForm):
+class BEBProgram(ValueIterationProgram):
     """`BEB` as the device plays it."""
 
     def __init__(self, agent: BEB, prior: Prior, mdp: MDP) -> None:

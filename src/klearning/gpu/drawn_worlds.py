@@ -1,4 +1,4 @@
-"""A world for every seed, all drawn from one prior at once: what Bayes regret is an average over."""
+"""A world for every seed, all drawn from one prior at once, for Bayes regret."""
 
 from collections.abc import Sequence
 

@@ -1,14 +1,13 @@
-"""Draws of a thread: normals, gammas, Betas, and what a Dirichlet row gives to a layer it has mostly not seen.
+"""Draws of a thread: gammas, Betas, and the share of a Dirichlet row that goes to a layer it has mostly not seen.
 
-A draw is a function of its place (`gpu/random.py`), so nothing is kept between draws, and a thread that needs another
-try disturbs nobody. All is float32, and exact in law except for its rounding:
+A draw is a function of its place (`gpu/random.py`), so nothing is kept between draws, and a thread that tries again
+does not disturb others. All is float32, and exact in law except for its rounding:
 
-    normals    √(−2 log U) (cos 2πU', sin 2πU'): Box and Muller (1958)
     gamma      d (1 + x/√(9d))³, d = k − 1/3, for a shape k > 1: Marsaglia and Tsang (2000). For any shape it is
                Gamma(k + 1) · U^(1/k), as a logarithm, because far below one the gamma itself underflows
     Beta       1 / (1 + Gamma(b)/Gamma(a))
-    sticks     G ~ Dirichlet(α/W, …, α/W) over the W states of a layer, as in beliefs/sticks.py: a break leaves U^(1/α)
-               of what there is, until that would be less than `CRUMB`; 1 + 16·α breaks
+    sticks     G ~ Dirichlet(α/W, …, α/W) over the W states of a layer, as in beliefs/stick_breaking.py: a break leaves
+               U^(1/α) of the stick, until that would be less than `TRUNCATION`; 1 + 16·α breaks
 """
 
 import math
@@ -17,16 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda
 
-from klearning.gpu.random import philox, unit
+from klearning.gpu.random import HALF, ONE, WORD, ZERO, F, log_unit, normals, philox, unit
 
-F = np.float32
-ZERO, HALF, ONE, MINUS_TWO, NINE, THIRD = F(0.0), F(0.5), F(1.0), F(-2.0), F(9.0), F(1 / 3)
-TWO_PI = F(2.0 * math.pi)
-SQUEEZE = F(0.0331)  # Marsaglia and Tsang's: what is below needs no logarithm
+NINE, THIRD = F(9.0), F(1 / 3)
+SQUEEZE = F(0.0331)  # Marsaglia and Tsang's: a uniform above needs no logarithm
 LARGEST_EXPONENT = F(80.0)
-CRUMB = F(1e-7)  # of a row's probability: what is not broken any further
-WORD = np.uint64(32)
-AGAIN = 1 << 8  # uses of words are below this: what is above counts tries
+TRUNCATION = F(1e-7)  # of a row's probability: a shorter stick is not broken any further
+AGAIN = 1 << 8  # uses of words are below this: higher bits count tries
 
 
 class Draws(NamedTuple):
@@ -38,20 +34,7 @@ class Draws(NamedTuple):
 
 
 @cuda.jit(device=True, fastmath=True)
-def log_unit(word: Any) -> Any:
-    """log U, U of (0, 1]; next to 1 a fast logarithm may round to above 0."""
-    return min(F(math.log(ONE - unit(word))), ZERO)
-
-
-@cuda.jit(device=True, fastmath=True)
-def normals(word: Any, other: Any) -> Any:
-    """Two standard normals of two words; at most 5.8 in size."""
-    radius, angle = F(math.sqrt(MINUS_TWO * log_unit(word))), TWO_PI * (unit(other) - HALF)
-    return radius * F(math.cos(angle)), radius * F(math.sin(angle))
-
-
-@cuda.jit(device=True, fastmath=True)
-def log_gamma(shape: Any, draws: Any, x: Any, use: Any) -> Any:
+def log_gamma(shape: Any, draws: Any, x: Any, use: Any) -> F:
     """log g, g ~ Gamma(shape), of the words at place x."""
     d = shape + ONE - THIRD
     c = ONE / F(math.sqrt(NINE * d))
@@ -69,27 +52,27 @@ def log_gamma(shape: Any, draws: Any, x: Any, use: Any) -> Any:
 
 
 @cuda.jit(device=True, fastmath=True)
-def beta(a: Any, b: Any, draws: Any, x: Any, use: Any) -> Any:
+def beta(a: Any, b: Any, draws: Any, x: Any, use: Any) -> F:
     """Of Beta(a, b); needs two uses, this one and the next."""
     rest = log_gamma(b, draws, x, use + 1) - log_gamma(a, draws, x, use)
     return ONE / (ONE + F(math.exp(min(rest, LARGEST_EXPONENT))))
 
 
 @cuda.jit(device=True, fastmath=True)
-def below(width: Any, word: Any) -> Any:
+def below(width: Any, word: Any) -> np.int64:
     """A uniform of 0, …, width − 1."""
     return np.int64((np.uint64(width) * word) >> WORD)
 
 
 @cuda.jit(device=True, fastmath=True)
-def after_break(length: Any, power: Any, word: Any) -> Any:
-    """What one break leaves of a stick; nothing where that is next to nothing."""
+def after_break(length: Any, power: Any, word: Any) -> F:
+    """The length of a stick after one break; zero if it is next to nothing."""
     rest = length * F(math.exp(power * log_unit(word)))
-    return rest if rest >= CRUMB else ZERO
+    return rest if rest >= TRUNCATION else ZERO
 
 
 @cuda.jit(device=True, fastmath=True)
-def spread(length: Any, power: Any, V: Any, first: Any, width: Any, draws: Any, x: Any, use: Any) -> Any:
+def spread(length: Any, power: Any, V: Any, first: Any, width: Any, draws: Any, x: Any, use: Any) -> F:
     """length · Σ_s' G(s') V(s'), G ~ Dirichlet(α/W, …) over V[first : first + width]; ``power`` is 1/α."""
     value = ZERO
     while length > ZERO:

@@ -3,9 +3,9 @@
 One thread plays one seed. Whatever differs from seed to seed has the seed as its last axis, so that neighbours read
 neighbours: beliefs are [(state, action), seed]. The pair of state s and action a is number k = s·A + a.
 
-An agent only ever sees successors that the world has, so what it counts lies on the world's own rows: the entries of
-pair k are ``start[k] .. start[k+1]-1``. The prior's even share is one mean per layer, as on the CPU. Where every pair
-has one successor, entry and pair are the same, its count is the visits, and neither ``start`` nor ``counts`` is read.
+An agent only sees successors that the world has, so its counts lie on the world's own rows: the entries of pair k are
+``start[k] .. start[k+1]-1``. The prior's even share is one mean per layer, as on the CPU. If every pair has one
+successor, entry and pair are the same, its count is the visits, and neither ``start`` nor ``counts`` is read.
 
 Sweeps go through all states from the last to the first. A value is needed until the last state that leads there has
 been swept: each state has a ``slot`` of a small array per thread, one that is free by then (`slots`). DeepSea needs
@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import config, cuda
 
-from klearning.numerics.rows import places
+from klearning.gpu.random import F
+from klearning.numerics.sparse.rows import places
 from klearning.numerics.types import Floats, Ints
 from klearning.tabular.models.mdp import MDP
 
-config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # few seeds are few blocks, and whoever asks for few knows
-F = np.float32
+config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # few seeds are few blocks, by the caller's choice
 
 
 class World(NamedTuple):
@@ -45,11 +45,11 @@ class Counts(NamedTuple):
 
     visits: Any  # (S·A, seeds)
     sums: Any  # (S·A, seeds), of rewards
-    moves: Any  # (entries, seeds): how often each successor came; (1, 1) where that is the visits
+    moves: Any  # (entries, seeds): how often each successor came; (1, 1) if that is the visits
 
 
 class Log(NamedTuple):
-    """What is kept of every episode of one launch, on the device."""
+    """The log of every episode of one launch, on the device."""
 
     values: Any  # (episodes, seeds): exact, of the policy
     returns: Any
@@ -59,7 +59,7 @@ class Log(NamedTuple):
 
 @dataclass(frozen=True)
 class Shape:
-    """What of a world is compiled into its kernels."""
+    """The properties of a world that are compiled into its kernels."""
 
     horizon: int
     states: int
@@ -71,7 +71,7 @@ class Shape:
     goal_state: int  # numbered through all layers, or -1
     goal_place: int  # counted from the first state of any layer, or -1
     goal_action: int
-    end: int  # the state of every layer where an episode is over, or -1
+    end: int  # the state of every layer in which an episode is over, or -1
 
 
 def slots(world: MDP) -> Ints:
@@ -113,7 +113,12 @@ class Worlds:
     def __repr__(self) -> str:
         return f"Worlds({len(self):,} × {self.like!r})"
 
-    def part(self, span: slice) -> "Worlds":
+    @property
+    def goal(self) -> tuple[int, int] | None:
+        return self.like.goal
+
+    def part(self, span: slice | Ints) -> "Worlds":
+        """Some of them."""
         return Worlds(self.like, self.reward[span], self.weight[span], self.optimal_values[span])
 
 
@@ -151,12 +156,12 @@ def no_counts(world: World, shape: Shape, seeds: int) -> Counts:
 
 
 def at_most(registers: int | None) -> dict[str, int]:
-    """What the compiler of a kernel is told; a simulator has none."""
+    """Options of the compiler of a kernel; a simulator has none."""
     return {} if registers is None or config.ENABLE_CUDASIM else {"max_registers": registers}
 
 
 def zeros(shape: tuple[int, ...], dtype: Any = F) -> Any:
-    if config.ENABLE_CUDASIM:  # where a thread is a thread of Python's
+    if config.ENABLE_CUDASIM:  # its threads are Python's
         return cuda.to_device(np.zeros(shape, dtype))
     array = cuda.device_array(shape, dtype)
     fill_zero[-(-array.size // THREADS), THREADS](array.reshape(array.size))
@@ -164,7 +169,7 @@ def zeros(shape: tuple[int, ...], dtype: Any = F) -> Any:
 
 
 def new_log(names: int, episodes: int, seeds: int) -> Log:
-    """Room for so many episodes, of an agent with so many diagnostics."""
+    """An empty log of an agent with ``names`` diagnostics."""
     values, returns, hits = (zeros((episodes, seeds)) for _ in range(3))
     return Log(values, returns, hits, zeros((episodes, max(names, 1), seeds)))
 

@@ -3,7 +3,7 @@
     Q_l(s,a) = R(s,a) + Σ_s' P(s'|s,a) max_a' Q_{l+1}(s',a'),      R and P drawn from the posterior
 
 A row that was seen n times is (1 − B)·(Dirichlet over the seen, with their counts) + B·G, B ~ Beta(α, n) and G a stick
-(`gpu/draws.py`). Where one successor alone was seen there is nothing to draw of the first part.
+(`gpu/draws.py`). If only one successor was seen, the first part needs no draw.
 """
 
 import math
@@ -16,29 +16,29 @@ from numba import cuda
 
 from klearning.gpu.batch import refuse
 from klearning.gpu.draws import beta, log_gamma, spread
-from klearning.gpu.layout import F, Shape
-from klearning.gpu.random import ROWS
-from klearning.gpu.value_iteration import ValueIterationForm, expectation_for
+from klearning.gpu.layout import Shape
+from klearning.gpu.random import ONE, ROWS, ZERO, F
+from klearning.gpu.value_iteration import ValueIterationProgram, expectation_for
 from klearning.tabular.agents.psrl import PSRL
 from klearning.tabular.beliefs.belief import Belief, Prior
 from klearning.tabular.beliefs.rewards import is_beta
 from klearning.tabular.models.mdp import MDP
 
-ZERO, ONE, LOWEST = F(0.0), F(1.0), F(-3e38)
-SHARE, BREAKS, SEEN, COIN = ROWS, ROWS + 2, ROWS + 3, ROWS + 4  # what words are for: two for a Beta
+LOWEST = F(-3e38)
+SHARE, BREAKS, SEEN, COIN = ROWS, ROWS + 2, ROWS + 3, ROWS + 4  # uses of words: two for a Beta
 MASSES = 1e-25, 1e3  # a float32, and not too many breaks
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What of the prior is compiled into a kernel."""
+    """The properties of the prior that are compiled into a kernel."""
 
     beta: bool  # whether rewards are coin flips
-    learns: bool  # whether transitions are learnt
+    learns: bool  # whether transitions are learned
 
 
 class Numbers(NamedTuple):
-    """What the kernel reads of the prior; all float32."""
+    """The prior, as the kernel reads it; all float32."""
 
     strength: Any  # n0
     weight: Any  # n0 μ0
@@ -48,11 +48,11 @@ class Numbers(NamedTuple):
 
 @cache
 def seen_value_for(shape: Shape) -> Callable[..., Any]:
-    """Σ_s' D(s') V(s'), D ~ Dirichlet over what was seen of pair k in n visits, with its counts."""
+    """Σ_s' D(s') V(s'), D ~ Dirichlet over the successors of pair k in n visits, with their counts."""
     single = shape.single
 
     @cuda.jit(device=True, fastmath=True)
-    def seen_value(world: Any, counts: Any, draws: Any, i: Any, k: Any, n: Any, below: Any) -> Any:
+    def seen_value(world: Any, counts: Any, draws: Any, i: Any, k: Any, n: Any, below: Any) -> F:
         if single:
             return below.V[below.shift + world.succ[k]]
         largest, total, value = LOWEST, ZERO, ZERO  # gammas are measured by the largest so far
@@ -80,7 +80,7 @@ def action_value_for(shape: Shape, kind: Kind) -> Callable[..., Any]:
     coins, learns = kind.beta, kind.learns
 
     @cuda.jit(device=True, fastmath=True)
-    def action_value(world: Any, counts: Any, x: Any, draws: Any, i: Any, k: Any, z: Any, below: Any) -> Any:
+    def action_value(world: Any, counts: Any, x: Any, draws: Any, i: Any, k: Any, z: Any, below: Any) -> F:
         n, total = counts.visits[k, i], counts.sums[k, i]
         if coins:
             heads, tails = x.weight + total, x.strength - x.weight + (n - total)
@@ -101,19 +101,21 @@ def action_value_for(shape: Shape, kind: Kind) -> Callable[..., Any]:
     return action_value
 
 
-class PSRLForm(ValueIterationForm):
+class PSRLProgram(ValueIterationProgram):
     """`PSRL` as the device plays it."""
 
     def __init__(self, agent: PSRL, prior: Prior, mdp: MDP) -> None:
+        if agent.concentration != 1.0:
+            refuse(f"agent={agent!r}", "PSRL with concentration=1")
         reward, transitions = prior.reward.numbers(), Belief.before(prior, mdp).transitions
         self.kind = Kind(beta=is_beta(reward), learns=transitions.learns)
         self.noisy = not self.kind.beta
         if self.kind.beta and not isinstance(mdp.noise, str):
-            refuse(f"reward={prior.reward!r} in world={mdp!r}", "PSRL with a Beta where rewards are coin flips")
+            refuse(f"reward={prior.reward!r} in world={mdp!r}", "PSRL with a Beta only if rewards are coin flips")
         mass = transitions.even_mass
         if transitions.learns and not MASSES[0] <= mass <= MASSES[1]:
             refuse(f"transitions={prior.transitions!r}", f"masses from {MASSES[0]:g} to {MASSES[1]:g} with PSRL")
-        numbers = reward.strength, reward.strength * reward.mean, reward.noise, mass
+        numbers = reward.strength, reward.strength * reward.mean, reward.noise_variance, mass
         super().__init__(mdp, Numbers(*(F(x) for x in numbers)))
 
     def action_value(self, shape: Shape) -> Callable[..., Any]:

@@ -10,15 +10,16 @@ from typing import Any, NamedTuple
 
 from numba import cuda
 
-from klearning.gpu.layout import F, Shape
-from klearning.gpu.value_iteration import ValueIterationForm, expectation_for
+from klearning.gpu.layout import Shape
+from klearning.gpu.random import F
+from klearning.gpu.value_iteration import ValueIterationProgram, expectation_for
 from klearning.tabular.agents.rlsvi import RLSVI
 from klearning.tabular.beliefs.belief import Belief, Prior
 from klearning.tabular.models.mdp import MDP
 
 
 class Numbers(NamedTuple):
-    """What the kernel reads of the agent; all float32."""
+    """Settings, as the kernel reads them; all float32."""
 
     strength: Any  # n0
     variance: Any  # (scale·σ)²
@@ -30,7 +31,7 @@ def action_value_for(shape: Shape) -> Callable[..., Any]:
     expectation = expectation_for(shape, learns=True)
 
     @cuda.jit(device=True, fastmath=True)
-    def action_value(world: Any, counts: Any, x: Any, draws: Any, i: Any, k: Any, z: Any, below: Any) -> Any:
+    def action_value(world: Any, counts: Any, x: Any, draws: Any, i: Any, k: Any, z: Any, below: Any) -> F:
         weight, total = x.strength + counts.visits[k, i], counts.sums[k, i]
         if below.width > 0:
             total += expectation(world, counts, i, k, below.V, below.shift)
@@ -39,14 +40,14 @@ def action_value_for(shape: Shape) -> Callable[..., Any]:
     return action_value
 
 
-class RLSVIForm(ValueIterationForm):
+class RLSVIProgram(ValueIterationProgram):
     """`RLSVI` as the device plays it."""
 
     noisy = True
 
     def __init__(self, agent: RLSVI, prior: Prior, mdp: MDP) -> None:
         numbers = agent.begin(Belief.before(prior, mdp)).posterior.prior
-        super().__init__(mdp, Numbers(F(numbers.strength), F(agent.scale**2 * numbers.noise)))
+        super().__init__(mdp, Numbers(F(numbers.strength), F(agent.scale**2 * numbers.noise_variance)))
 
     def action_value(self, shape: Shape) -> Callable[..., Any]:
         return action_value_for(shape)

@@ -14,17 +14,16 @@ import numpy as np
 from numba import cuda
 
 from klearning.gpu.batch import Batch, refuse
-from klearning.gpu.layout import F, Shape
-from klearning.gpu.value_iteration import ValueIterationForm, expectation_for
+from klearning.gpu.layout import Shape
+from klearning.gpu.random import ZERO, F
+from klearning.gpu.value_iteration import ValueIterationProgram, expectation_for
 from klearning.tabular.agents.ucbvi import UCBVI
 from klearning.tabular.beliefs.belief import Belief, Prior
 from klearning.tabular.models.mdp import MDP
 
-ZERO, ONE = F(0.0), F(1.0)
-
 
 class Numbers(NamedTuple):
-    """What the kernel reads of the agent; all float32."""
+    """Settings, as the kernel reads them; all float32."""
 
     Q: Any  # (S·A, seeds)
     bonus: Any  # scale·7 L
@@ -38,7 +37,7 @@ def action_value_for(shape: Shape) -> Callable[..., Any]:
     expectation = expectation_for(shape, learns=True)
 
     @cuda.jit(device=True, fastmath=True)
-    def action_value(world: Any, counts: Any, x: Any, draws: Any, i: Any, k: Any, z: Any, below: Any) -> Any:
+    def action_value(world: Any, counts: Any, x: Any, draws: Any, i: Any, k: Any, z: Any, below: Any) -> F:
         n, Q = counts.visits[k, i], x.Q[k, i]
         if n > ZERO:
             total = counts.sums[k, i]
@@ -53,7 +52,7 @@ def action_value_for(shape: Shape) -> Callable[..., Any]:
     return action_value
 
 
-class UCBVIForm(ValueIterationForm):
+class UCBVIProgram(ValueIterationProgram):
     """`UCBVI` with Hoeffding's bonus as the device plays it."""
 
     def __init__(self, agent: UCBVI, prior: Prior, mdp: MDP) -> None:

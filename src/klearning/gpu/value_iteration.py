@@ -1,7 +1,7 @@
 """Agents that plan by value iteration, on a device: `tabular/agents/value_iteration.py` with one thread per seed.
 
 An agent is its Q_l(s,a), given V of the next layer; the rest is the same for all of them. The exact value of the policy
-rides along. Here V has room for two whole layers, because a draw may lead to any state of the next one.
+is computed in the same sweep. V holds two whole layers, because a draw may lead to any state of the next one.
 """
 
 from abc import ABC, abstractmethod
@@ -12,13 +12,11 @@ from typing import Any, NamedTuple
 from numba import cuda
 
 from klearning.gpu.batch import Batch
-from klearning.gpu.draws import Draws, normals
-from klearning.gpu.layout import F, Log, Shape, at_most
-from klearning.gpu.random import REWARDS, philox
+from klearning.gpu.draws import Draws
+from klearning.gpu.layout import Log, Shape, at_most
+from klearning.gpu.random import ONE, REWARDS, ZERO, F, normals, philox
 from klearning.gpu.walk import play_for
 from klearning.tabular.models.mdp import MDP
-
-ZERO, ONE = F(0.0), F(1.0)
 
 
 class Layer(NamedTuple):
@@ -33,11 +31,11 @@ class Layer(NamedTuple):
 
 @cache
 def expectation_for(shape: Shape, learns: bool) -> Callable[..., Any]:
-    """Σ_s' w(s') V(s') over the successors of pair k, w how often each came; or its probability where that is known."""
+    """Σ_s' w(s') V(s') over the successors of pair k, w how often each came; or its known probability."""
     single, own = shape.single, shape.own
 
     @cuda.jit(device=True, fastmath=True)
-    def expectation(world: Any, counts: Any, i: Any, k: Any, V: Any, shift: Any) -> Any:
+    def expectation(world: Any, counts: Any, i: Any, k: Any, V: Any, shift: Any) -> F:
         if single:
             return (counts.visits[k, i] if learns else ONE) * V[shift + world.succ[k]]
         who, total = i if own else 0, ZERO
@@ -58,7 +56,7 @@ def plan_for(shape: Shape, width: int, noisy: bool, action_value: Callable[..., 
     true_expectation = expectation_for(shape, learns=False)
 
     @cuda.jit(device=True, fastmath=True)
-    def plan(world: Any, counts: Any, x: Any, draws: Any, i: Any, V: Any, J: Any, share: Any) -> Any:
+    def plan(world: Any, counts: Any, x: Any, draws: Any, i: Any, V: Any, J: Any, share: Any) -> F:
         who, J_start, mean = i if own else 0, ZERO, ZERO
         now, after = 0, width
         for l in range(horizon - 1, -1, -1):
@@ -127,7 +125,7 @@ def episodes_for(
     return episodes
 
 
-class ValueIterationForm(ABC):
+class ValueIterationProgram(ABC):
     """Such an agent as the device plays it: its numbers, and its Q of a pair."""
 
     diagnostics: tuple[str, ...] = ()

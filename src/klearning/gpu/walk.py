@@ -1,4 +1,4 @@
-"""Where seeds meet a world on the device: one episode of a policy.
+"""One episode of a policy on the device.
 
 A policy is its shares, [(state, action − 1), seed]: the probability of action a ≥ 1 among the actions 0..a, as the soft
 sweep folds them one by one. A policy that takes one action for certain has shares of 0 and 1.
@@ -8,24 +8,21 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numpy as np
 from numba import cuda
 
 from klearning.gpu.layout import Shape
-from klearning.gpu.random import WALK, normal, philox, unit
-
-ZERO, ONE = np.float32(0.0), np.float32(1.0)
+from klearning.gpu.random import ONE, WALK, ZERO, F, normals, philox, unit
 
 
 @cache
 def play_for(shape: Shape) -> Callable[..., Any]:
-    """One episode of the policy, counted as it goes; returns what was collected, and whether the goal was reached."""
+    """One episode of the policy, which updates the counts; the return, and whether the goal was reached."""
     horizon, actions, single, own = shape.horizon, shape.actions, shape.single, shape.own
     bernoulli, end = shape.bernoulli, shape.end
     goal_state, goal_place, goal_action = shape.goal_state, shape.goal_place, shape.goal_action
 
     @cuda.jit(device=True, fastmath=True)
-    def play(world: Any, share: Any, counts: Any, key: Any, seed: Any, i: Any, t: Any) -> Any:
+    def play(world: Any, share: Any, counts: Any, key: Any, seed: Any, i: Any, t: Any) -> tuple[F, bool]:
         who, total, hit = i if own else 0, ZERO, False
         words = philox(key, horizon, t, seed, WALK)
         u, s = unit(words[0]) - world.initial[0], 0
@@ -47,7 +44,7 @@ def play_for(shape: Shape) -> Callable[..., Any]:
             if bernoulli:
                 r = ONE if unit(words[1]) < r else ZERO
             else:
-                r += world.noise[k, 0] * normal(words[1], words[2])
+                r += world.noise[k, 0] * normals(words[1], words[2])[0]
             if place == end:
                 r = ZERO
             total += r

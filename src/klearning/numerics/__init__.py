@@ -1,1 +1,1 @@
-"""What everything is made of: types, the kernel decorator, sparse rows, layers, checks."""
+"""The base of all other packages: array types, compiled kernels, SIMD, sparse rows, statistics, files, input checks."""

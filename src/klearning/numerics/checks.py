@@ -1,7 +1,8 @@
-"""Checks of what people hand in. Each error names the field, the value and the fix."""
+"""Checks of arguments. Each error names the field, the value and the fix."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from string import digits
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,13 @@ from numpy.typing import ArrayLike
 
 from klearning.numerics.types import Floats
 
+MOST_NAMES = 40  # that an error lists
 TOLERANCE = 1e-8  # how far probabilities may be from summing to one
 SMALLEST, LARGEST = 1e-50, 1e50  # of numbers whose products must be floats: the cube of a temperature is the worst
 
 
 def number(field: str, value: Any, low: float, high: float = np.inf, *, above: bool = False) -> float:
-    """A finite float in [low, high], or in (low, high] where ``above``."""
+    """A finite float in [low, high], or in (low, high] if ``above``."""
     try:
         x = float(value)
     except (TypeError, ValueError):
@@ -26,7 +28,7 @@ def number(field: str, value: Any, low: float, high: float = np.inf, *, above: b
 
 
 def moderate(field: str, value: Any, low: float = -np.inf, *, above: bool = False) -> float:
-    """Zero, or a number neither so small nor so large that products of a few are beyond the range of floats."""
+    """Zero, or a number of a size such that products of a few stay within the range of floats."""
     x = number(field, value, low, above=above)
     if x != 0.0 and not SMALLEST <= abs(x) <= LARGEST:
         zero = "" if above else "0, or "
@@ -35,7 +37,7 @@ def moderate(field: str, value: Any, low: float = -np.inf, *, above: bool = Fals
 
 
 def whole(field: str, value: Any, low: int = 1, high: int | None = None) -> int:
-    """An integer of at least ``low``, and at most ``high`` if there is such a limit."""
+    """An integer of at least ``low``, and at most ``high`` if given."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise ValueError(f"{field}={value!r} is not a whole number: give an integer of at least {low}")
     if value < low:
@@ -43,6 +45,11 @@ def whole(field: str, value: Any, low: int = 1, high: int | None = None) -> int:
     if high is not None and value > high:
         raise ValueError(f"{field}={value!r} is too large: give an integer of at most {high}")
     return int(value)
+
+
+def count(field: str, value: Any) -> int:
+    """A positive integer, also as a float that is whole: 1e5."""
+    return whole(field, int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def flag(field: str, value: Any) -> bool:
@@ -53,13 +60,20 @@ def flag(field: str, value: Any) -> bool:
 
 
 def choice(field: str, value: Any, names: Iterable[str]) -> str:
-    """One of ``names``; the error offers the nearest."""
+    """One of ``names``; the error suggests the nearest."""
     names = list(names)
     if isinstance(value, str) and value in names:
         return value
-    near = get_close_matches(str(value), names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "give one of " + ", ".join(map(repr, names))
+    near, stem = get_close_matches(str(value), names, n=1), str(value).rstrip(digits)
+    # figure9 is not a misspelt figure4; a version, as of LunarLander-v2, may be
+    numbered = near and near[0].rstrip(digits) == stem and not stem.endswith("-v")
+    hint = f"did you mean {near[0]!r}?" if near and not numbered else f"give one of {_listed(names)}"
     raise ValueError(f"{field}={value!r} is unknown: {hint}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(map(repr, names[:MOST_NAMES])) + (f" or one of {more} more" if more > 0 else "")
 
 
 def array(field: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Floats:
@@ -79,19 +93,19 @@ def array(field: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Floats
 
 def counts(field: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Floats:
     """An array of numbers that are not negative."""
-    x = array(field, value, shape)
+    return _not_negative(field, array(field, value, shape), "counts")
+
+
+def _not_negative(field: str, x: Floats, numbers: str) -> Floats:
     if (x < 0).any():
         where = tuple(int(i) for i in np.argwhere(x < 0)[0])
-        raise ValueError(f"{field}[{_index(where)}]={x[where]:g} is negative: counts are zero or more")
+        raise ValueError(f"{field}[{_index(where)}]={x[where]:g} is negative: {numbers} are zero or more")
     return x
 
 
 def distributions(field: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Floats:
     """An array whose last axis holds probabilities that sum to one."""
-    x = array(field, value, shape)
-    if (x < 0).any():
-        where = tuple(int(i) for i in np.argwhere(x < 0)[0])
-        raise ValueError(f"{field}[{_index(where)}]={x[where]:g} is negative: probabilities are zero or more")
+    x = _not_negative(field, array(field, value, shape), "probabilities")
     total = x.sum(axis=-1)
     wrong = np.argwhere(np.abs(total - 1.0) > TOLERANCE)
     if len(wrong):

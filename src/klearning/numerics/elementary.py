@@ -1,39 +1,22 @@
 """exp on the negative half-line, log1p and log on the unit interval, in plain arithmetic.
 
-``math.exp`` in a loop is a call per element; a polynomial is something the compiler can do eight at
-a time. All are good to a few units in the last place (tests/test_elementary.py) and take about a
-fifth of the time of the library calls (docs/evidence/performance.md).
+``math.exp`` in a loop is a call per element; a polynomial can be vectorised. All are accurate to a few units in the
+last place and take about a fifth of the time of the library calls (docs/evidence/performance.md).
 """
 
 from math import factorial
 
-from klearning.numerics.compiled import kernel
-from klearning.numerics.lanes import choose, from_bits, to_bits
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.simd.operations import choose, from_bits, to_bits
 
 LOG2_E = 1.4426950408889634
-
-
 LN2_HIGH = 6.93147180369123816490e-01  # ln 2 in two parts, so that k·ln 2 is exact for small k
-
-
 LN2_LOW = 1.90821492927058770002e-10
-
-
 LN2 = 0.6931471805599453
-
-
 ROUND = 6755399441055744.0  # 1.5·2⁵²: adding it rounds to an integer, held in the low bits
-
-
-MANTISSA, ONE = 0x000FFFFFFFFFFFFF, 0x3FF0000000000000  # of the bits of a float
-
-
-WHOLE = 0x4330000000000000  # the bits of 2⁵², whose last bits are whole numbers
-
-
+MANTISSA, ONE = 0x000FFFFFFFFFFFFF, 0x3FF0000000000000  # bits of a float
+WHOLE = 0x4330000000000000  # the bits of 2⁵², whose last bits are an integer
 SMALLEST = -708.0  # below it exp is subnormal
-
-
 C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1.0 / factorial(i) for i in range(2, 14))
 
 
@@ -65,9 +48,9 @@ def log1p_unit(x: float) -> float:
 
 @kernel
 def log_unit(x: float) -> float:
-    """log(x) for 0 < x ≤ 1, x no subnormal, as log(1 + r) + k·ln 2 with x = 2ᵏ·(1 + r).
+    """log(x) for 0 < x ≤ 1, x not subnormal, as log(1 + r) + k·ln 2 with x = 2ᵏ·(1 + r).
 
-    Next to 1 the two cancel: there it is good to 3e-16 absolutely, not relatively.
+    Near 1 the two terms cancel: the error there is 3e-16 absolute, not relative.
     """
     bits = to_bits(x)
     k = (bits >> 52) - 1023
@@ -76,8 +59,8 @@ def log_unit(x: float) -> float:
 
 @kernel
 def log_near_one(x: float, beyond: float) -> float:
-    """log(x) for any x > 0 that is no subnormal, given x − 1 as well: next to 1 it is as good as that is."""
-    near = abs(beyond - 0.06) < 0.35  # where log1p_unit need not halve
+    """log(x) for x > 0, not subnormal, given x − 1 as well: near 1 it is as accurate as that."""
+    near = abs(beyond - 0.06) < 0.35  # log1p_unit need not halve
     bits = to_bits(x)
     k = from_bits((bits >> 52) | WHOLE) - 4503599627371519.0  # 2⁵² + 1023
     r = choose(near, beyond, from_bits((bits & MANTISSA) | ONE) - 1.0)

@@ -1,7 +1,7 @@
-"""Files that are whole or not there, and only files: written beside their place, flushed, renamed; never pickled.
+"""Reading and writing files safely: writes are atomic, reads are bounded, and nothing is pickled.
 
-Everything that the package writes goes through `write_whole`, and everything that it reads from a store or a saved
-learner through `opened`. Neither touches a folder, a pipe, a socket or a device.
+The package writes through `write_whole`, and reads stores and saved learners through `opened`. Both accept regular
+files only: no folders, pipes, sockets or devices.
 """
 
 import errno
@@ -27,16 +27,16 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-PATIENCE = 3600.0  # seconds after which a write of another machine is taken for abandoned
+PATIENCE = 3600.0  # seconds after which another machine's write counts as abandoned
 UNFINISHED = re.compile(r"\..*\.(?P<machine>[0-9a-f]{8})\.(?P<process>\d{1,9})\.[0-9a-f]{8}")
-MANY_BYTES = 4 * 2**30  # that an archive may unpack to on any machine
-FEW_BYTES = 64 * 2**20  # that an archive may unpack to, however well it is packed
-MOST_RATIO = 250  # beyond: zeros, packed as `arrays_to_bytes` does, are 229 : 1
+MANY_BYTES = 4 * 2**30  # an archive may unpack to this size on any machine
+FEW_BYTES = 64 * 2**20  # an archive may unpack to this size at any compression ratio
+MOST_RATIO = 250  # compression ratio beyond FEW_BYTES: `arrays_to_bytes` packs zeros 229 : 1
 MOST_TEXT = 4 * 2**20  # bytes of a JSON text: Python's objects take up to 32 times as many
 MOST_HEADER = 1024  # bytes of the header of an array
-MOST_DIRECTORY = 2**20  # bytes of the list of members of an archive, which are at its end
-END, END_64 = 22, 76  # bytes at the end of an archive that say where that list is
-CHUNK = 2**20  # bytes that are read or hashed at a time
+MOST_DIRECTORY = 2**20  # bytes of the directory of an archive, at its end
+END, END_64 = 22, 76  # bytes of the records at the end of an archive that locate its directory
+CHUNK = 2**20  # bytes to read or hash at a time
 UNREADABLE = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, AttributeError, NotImplementedError, RuntimeError,
     OverflowError, IndexError,
@@ -45,8 +45,8 @@ ARRAY_HEADER = re.compile(
     rb"\{'descr': '(?P<type>[<>=|]?[biufcSU][1-9]\d{0,3})', 'fortran_order': (?P<fortran>True|False), "
     rb"'shape': \((?P<shape>(\d{1,18},? ?){0,32})\), *\} *\n"
 )
-SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # half of a sign, as JSON writes it
-EPOCH = (1980, 1, 1, 0, 0, 0)  # the time written into archives, so that equal arrays give equal bytes
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # in JSON
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the time in archives, so that equal arrays give equal bytes
 KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFLNK: "a symbolic link",
@@ -79,8 +79,8 @@ def arrays_from_bytes(data: bytes) -> dict[str, NDArray[Any]]:
 def unpack(file: BinaryIO, text: str = "", most: int | None = None) -> tuple[bytes, dict[str, NDArray[Any]]]:
     """The arrays of an npz archive by name, and the bytes of its member ``text``, which may be missing.
 
-    ValueError if it is not an archive, or says that it unpacks to more than ``most`` bytes (default: `unpacked_bytes`),
-    or to more than is believable for its size.
+    Raises ValueError if it is not an archive, or claims to unpack to more than ``most`` bytes (default:
+    `unpacked_bytes`) or to implausibly many for its size.
     """
     size = file.seek(0, os.SEEK_END)
     _check_directory(file, size)
@@ -100,37 +100,37 @@ def unpack(file: BinaryIO, text: str = "", most: int | None = None) -> tuple[byt
 
 
 def unpacked_bytes() -> int:
-    """The most that an archive may unpack to on this machine."""
+    """The maximal unpacked size of an archive on this machine."""
     return max(MANY_BYTES, memory_bytes() // 2)
 
 
 def _check_directory(file: BinaryIO, size: int) -> None:
-    """The list of members is short: `zipfile` reads all of it at once, and needs about a kilobyte per member."""
+    """Bound the directory: `zipfile` reads all of it at once, and needs about a kilobyte per member."""
     file.seek(max(size - END - END_64, 0))
     tail = file.read()
     end, before = tail[-END:], tail[:-END]
     if end[:4] != b"PK\x05\x06" or end[-2:] != b"\0\0":
         raise ValueError("not an archive of arrays: its end is missing")
     length = int.from_bytes(end[12:16], "little")
-    if before[:4] == b"PK\x06\x06":  # beyond 4 GB the length stands there, and here all bits are set
+    if before[:4] == b"PK\x06\x06":  # beyond 4 GB the length is there, and all bits are set here
         length = max(length % (2**32 - 1), int.from_bytes(before[40:48], "little"))
     if length > MOST_DIRECTORY:
-        raise ValueError(f"the list of its members has {length:,} bytes, more than {MOST_DIRECTORY:,}")
+        raise ValueError(f"its directory has {length:,} bytes, more than {MOST_DIRECTORY:,}")
 
 
 def _check_size(entries: list[zipfile.ZipInfo], size: int, most: int) -> None:
-    """Before anything is unpacked."""
+    """Bound the unpacked size, before anything is unpacked."""
     total = sum(entry.file_size for entry in entries)
     if total > max(FEW_BYTES, MOST_RATIO * size):
-        raise ValueError(f"its {size:,} bytes say that they unpack to {total:,}")
+        raise ValueError(f"its {size:,} bytes claim to unpack to {total:,}")
     if total > most:
-        raise ValueError(f"it unpacks to {total:,} bytes, and at most {most:,} are read here")
+        raise ValueError(f"it unpacks to {total:,} bytes, more than {most:,}")
     if len({entry.filename for entry in entries}) < len(entries):
-        raise ValueError("it holds two things of one name")
+        raise ValueError("it has two members of the same name")
 
 
 def memory_bytes() -> int:
-    """The memory of this machine; 0 if it does not say."""
+    """The memory of this machine; 0 if unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -139,13 +139,13 @@ def memory_bytes() -> int:
 
 @contextmanager
 def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Iterator[Any]:
-    """One member to be read, to its end and not a byte more than it says that it has."""
+    """Open a member; raises ValueError if it is longer than its directory entry says."""
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError(f"{entry.filename} is packed in a way that is not ours")
+        raise ValueError(f"{entry.filename} is compressed by an unknown method")
     with archive.open(entry) as file:
         yield file
         if file.read(1):
-            raise ValueError(f"{entry.filename} is longer than it says")
+            raise ValueError(f"{entry.filename} is longer than the directory says")
 
 
 def _text(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
@@ -156,7 +156,7 @@ def _text(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
 
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
-    """One array in NumPy's format. Its header is matched, not evaluated; its size must be that of what follows."""
+    """One array in NumPy's format. Its header is matched, not evaluated, and must fit the size of the data."""
     name = entry.filename
     with _member(archive, entry) as file:
         start = file.read(8)
@@ -181,17 +181,17 @@ def _dtype(name: str, text: str) -> np.dtype[Any]:
     try:
         return np.dtype(text)
     except TypeError:
-        raise ValueError(f"{name} is of type {text!r}, which NumPy does not know") from None
+        raise ValueError(f"{name} has type {text!r}, which is unknown to NumPy") from None
 
 
 def json_from(text: str | bytes) -> Any:
-    """What a JSON text says; ValueError if it says nothing, or is too long or nested too deeply."""
+    """The value of a JSON text; raises ValueError if it is invalid, too long or nested too deeply."""
     if len(text) > MOST_TEXT:
         raise ValueError(f"its JSON has {len(text):,} bytes, more than {MOST_TEXT:,}")
     try:
         data = json.loads(text)
         if SURROGATE.search(text.decode() if isinstance(text, bytes) else text):
-            json.dumps(data, ensure_ascii=False).encode()  # ValueError if it has half of a sign
+            json.dumps(data, ensure_ascii=False).encode()  # ValueError if it has a lone surrogate
         return data
     except RecursionError:
         raise ValueError("its JSON is nested too deeply") from None
@@ -201,15 +201,15 @@ def json_from(text: str | bytes) -> Any:
 
 
 def opened(path: Path | str, most: float = math.inf, *, links: bool = False) -> BinaryIO:
-    """A regular file of at most ``most`` bytes, open to be read. OSError says what else it is.
+    """Open a regular file of at most ``most`` bytes for reading. The OSError names what else it is.
 
-    A file that somebody named may be reached by ``links``; those of a store may not.
+    ``links`` follows symbolic links: for paths given by the user, not for files of a store.
     """
     return os.fdopen(_open(path, most, links)[0], "rb")
 
 
 def read_bytes(path: Path | str, most: float = MOST_TEXT) -> bytes:
-    """All of a regular file of at most ``most`` bytes, which is not a link; OSError if it is something else."""
+    """The content of a regular file of at most ``most`` bytes, not a link; OSError otherwise."""
     handle, size = _open(path, most, False)
     try:
         parts = [os.read(handle, size + 1)]
@@ -222,7 +222,7 @@ def read_bytes(path: Path | str, most: float = MOST_TEXT) -> bytes:
 
 def _open(path: Path | str, most: float, links: bool) -> tuple[int, int]:
     """A handle of a file, and its size."""
-    check_regular(Path(path).stat() if links else os.lstat(path))  # first: to open a device may do something
+    check_regular(Path(path).stat() if links else os.lstat(path))  # before opening: opening a device may have effects
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if links else os.O_NOFOLLOW))
     try:
         status = os.fstat(handle)
@@ -243,7 +243,7 @@ def check_regular(status: os.stat_result) -> None:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is there itself, and not a link to one."""
+    """Whether the path is a folder, not a link to one."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except (OSError, ValueError):
@@ -251,7 +251,7 @@ def is_folder(path: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Whether a regular file is there itself, and not a link to one."""
+    """Whether the path is a regular file, not a link to one."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except (OSError, ValueError):
@@ -262,7 +262,7 @@ def is_file(path: Path) -> bool:
 
 
 def write_file(path: Path, data: bytes, *, parents: bool = False) -> None:
-    """Write a file that somebody named, with the folders above it if ``parents``; an OSError says which and why."""
+    """Write a file at a path given by the user, with its parent folders if ``parents``."""
     try:
         if parents:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -272,14 +272,13 @@ def write_file(path: Path, data: bytes, *, parents: bool = False) -> None:
 
 
 def write_whole(path: Path, data: bytes, *, links: bool = True) -> None:
-    """Replace a file, or leave it as it was.
+    """Replace a file atomically.
 
-    A symbolic link stays, and the file that it leads to is replaced; without ``links`` it is refused. So is all else
-    that is not a regular file.
+    Of a symbolic link the target is replaced; without ``links`` it is an error. So is anything but a regular file.
     """
     path, mode = target_of(path, links=links)
     unfinished = unfinished_path(path)
-    for sibling in path.parent.glob(f".{glob.escape(path.name)}.*"):  # of writers that were killed
+    for sibling in path.parent.glob(f".{glob.escape(path.name)}.*"):  # left by killed writers
         if is_abandoned(sibling):
             with suppress(OSError):
                 sibling.unlink()
@@ -298,7 +297,7 @@ def write_whole(path: Path, data: bytes, *, links: bool = True) -> None:
 
 
 def target_of(path: Path, *, links: bool = True) -> tuple[Path, int | None]:
-    """The file that a write to ``path`` replaces, and its mode if it is there. OSError unless it is a regular file."""
+    """The file that a write to ``path`` replaces, and its mode if it exists. OSError unless it is a regular file."""
     target = Path(os.path.realpath(path)) if links and path.is_symlink() else path
     try:
         status = path.stat(follow_symlinks=links)
@@ -306,14 +305,14 @@ def target_of(path: Path, *, links: bool = True) -> tuple[Path, int | None]:
         return target, None
     check_regular(status)
     if target is not path and not os.path.samestat(status, target.stat()):
-        raise OSError(errno.EINVAL, "it leads to a file that has no name")
+        raise OSError(errno.EINVAL, "its link target has no name")
     return target, stat.S_IMODE(status.st_mode)
 
 
 def check_writable(path: Path) -> None:
-    """OSError, before any work is done, if ``path`` is there and `write_file` would refuse it."""
+    """Raise OSError early if `write_file` would refuse an existing ``path``."""
     if is_stdout(path):
-        raise OSError(f"cannot write {path}: it is the standard output, give the path of a file")
+        raise OSError(f"cannot write {path}: it is the standard output; give the path of a file")
     try:
         target_of(path)
     except OSError as error:
@@ -321,12 +320,12 @@ def check_writable(path: Path) -> None:
 
 
 def is_stdout(path: Path) -> bool:
-    """Whether a person means the standard output. Only what is written once, in order, can go there."""
+    """Whether a path stands for the standard output."""
     return str(path) in ("-", "/dev/stdout")
 
 
 def append(path: Path, text: str) -> None:
-    """Put a text behind the end of a regular file, which is made if it is not there; or write it to stdout."""
+    """Append a text to a regular file, created if missing, or write it to stdout."""
     if is_stdout(path):
         sys.stdout.write(text)
         return
@@ -336,14 +335,14 @@ def append(path: Path, text: str) -> None:
 
 
 def unfinished_path(path: Path) -> Path:
-    """The name under which something is written until it is whole: it tells who writes."""
+    """A temporary name for a write in progress, with the machine and process that write."""
     return path.with_name(f".{path.name}.{_machine()}.{os.getpid()}.{os.urandom(4).hex()}")
 
 
 def is_abandoned(path: Path) -> bool:
-    """Whether this is an unfinished write that nobody will finish.
+    """Whether this is an unfinished write that will not be finished.
 
-    Its process was on this machine and is gone; or it was on another, or is not told, and an hour has passed.
+    Either its process ran on this machine and is gone, or it ran elsewhere and an hour has passed.
     """
     match = UNFINISHED.fullmatch(path.name)
     if not path.name.startswith("."):
@@ -371,7 +370,7 @@ def _is_alive(process: int) -> bool:
 
 
 def flush_folder(folder: Path) -> None:
-    """Make the names in a folder survive a power cut."""
+    """Flush the directory entries of a folder to disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -384,7 +383,7 @@ def checksum(data: bytes) -> str:
 
 
 def checksum_of(file: BinaryIO, first: int = 0) -> str:
-    """The checksum of an open file from its byte ``first`` on, with little memory."""
+    """The checksum of an open file from byte ``first`` on, in chunks."""
     left = file.seek(0, os.SEEK_END) - first
     file.seek(first)
     digest = hashlib.sha256()

@@ -1,11 +1,11 @@
-"""No signal handler runs while a kernel does: Ctrl-C waits the few microseconds or milliseconds until it has returned.
+"""Signals wait while a kernel runs: Ctrl-C takes effect when it has returned, micro- or milliseconds later.
 
-Python runs signal handlers in the main thread, between any two bytecodes. When a kernel returns a record, Numba makes
-it by calling back into Python, and an exception that a handler raises there is lost or ends the process. So for the
-time of a call every handler is replaced by one that takes note, and what was noted is handed to the real one after it.
+Python runs signal handlers in the main thread, between any two bytecodes. When a kernel returns a record, Numba calls
+back into Python, and an exception that a handler raises there is lost or ends the process. So during a call every
+handler is replaced by one that records the signal; the real handlers get recorded signals afterwards.
 """
 
-import _signal  # type: ignore[import-not-found]  # what `signal` wraps: fifteen times as fast without its enumerations
+import _signal  # type: ignore[import-not-found]  # without the enumerations of `signal`, fifteen times as fast
 import signal
 import threading
 from contextlib import ContextDecorator
@@ -16,21 +16,21 @@ CATCHABLE = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 
 
 class Uninterrupted(ContextDecorator):
-    """``with uninterrupted:`` holds signals back until the block is left; so does a function under ``@uninterrupted``.
+    """``with uninterrupted:`` delays signals until the end of the block; ``@uninterrupted`` until a function returns.
 
-    In a thread other than the main one, where no handler runs, and inside another such block it does nothing.
+    It does nothing inside another such block, and in threads other than the main one, which run no handlers.
     """
 
     def __init__(self) -> None:
         self.depth = 0
-        self.real: dict[int, Any] = {}  # the handlers that ours stands in for
-        self.noted: list[tuple[int, FrameType | None]] = []
-        self.stand_in = self._note
+        self.real: dict[int, Any] = {}  # the replaced handlers
+        self.pending: list[tuple[int, FrameType | None]] = []
+        self.recorder = self._record
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        """Take note inside a block. Outside of one, where an interrupt came while handlers were changed, pass on."""
+    def _record(self, number: int, frame: FrameType | None) -> None:
+        """Record a signal inside a block. Outside, if handlers are just being changed, pass it on."""
         if self.depth:
-            self.noted.append((number, frame))
+            self.pending.append((number, frame))
         else:
             self.real[number](number, frame)
 
@@ -41,7 +41,7 @@ class Uninterrupted(ContextDecorator):
         try:
             self.depth = depth + 1
             if depth == 0:
-                self._stand_in()
+                self._install()
         except BaseException:
             self.depth = depth
             raise
@@ -54,23 +54,23 @@ class Uninterrupted(ContextDecorator):
         self.depth -= 1
         if self.depth:
             return
-        noted, self.noted = self.noted, []
+        pending, self.pending = self.pending, []
         try:
-            self._step_back()
+            self._uninstall()
         finally:
-            for number, frame in noted:
+            for number, frame in pending:
                 self.real[number](number, frame)
 
-    def _stand_in(self) -> None:
+    def _install(self) -> None:
         for number in CATCHABLE:
             handler = _signal.getsignal(number)
-            if callable(handler) and handler is not self.stand_in:
+            if callable(handler) and handler is not self.recorder:
                 self.real[number] = handler
-                _signal.signal(number, self.stand_in)
+                _signal.signal(number, self.recorder)
 
-    def _step_back(self) -> None:
+    def _uninstall(self) -> None:
         for number, handler in self.real.items():
-            if _signal.getsignal(number) is self.stand_in:
+            if _signal.getsignal(number) is self.recorder:
                 _signal.signal(number, handler)
 
 

@@ -1,4 +1,4 @@
-"""One array for all layers, or one array per layer: from each to the other."""
+"""Conversion between one array for all layers and one array per layer."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -21,12 +21,12 @@ def by_layer(table: Floats, layers: Ints) -> Layers:
 
 
 def size_text(table: Layers) -> str:
-    """How large a table of (S_l, A) blocks is, in words."""
+    """The size of a table of (S_l, A) blocks as text."""
     return f"horizon={len(table)}, states={sum(map(len, table))}, actions={table[0].shape[1]}"
 
 
 def from_layers(field: str, blocks: Any, layers: Ints, actions: int, check: Any = checks.array) -> Floats:
-    """The inverse of `split` for tables: an (A, S) array from (S_l, A) blocks or one (S, A) table."""
+    """The inverse of `by_layer`: an (A, S) array from (S_l, A) blocks or one (S, A) table."""
     if isinstance(blocks, np.ndarray) and blocks.ndim == 2:
         return np.ascontiguousarray(check(field, blocks, (int(layers[-1]), actions)).T)
     blocks = checks.layered(field, blocks, len(layers) - 1)

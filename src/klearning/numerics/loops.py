@@ -1,12 +1,12 @@
-"""Loops over whole arrays inside kernels. NumPy's own words for them, ``x[:] = y`` or ``x.max()``, compile for long."""
+"""Loops over whole arrays inside kernels. NumPy's own, ``x[:] = y`` or ``x.max()``, take long to compile."""
 
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.types import Floats
 
 
 @kernel
 def copy_numbers(source: Floats, target: Floats) -> None:
-    """Over the first numbers of ``target``, which may be longer."""
+    """Copy to the front of ``target``, which may be longer."""
     for i in range(source.size):
         target[i] = source[i]
 
@@ -37,7 +37,7 @@ def smallest(x: Floats) -> float:
 
 @kernel
 def is_zero(table: Floats) -> bool:
-    """Whether no number of a table is above or below zero."""
+    """Whether all numbers of a table are zero."""
     for a in range(table.shape[0]):
         for i in range(table.shape[1]):
             if table[a, i] != 0.0:

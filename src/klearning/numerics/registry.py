@@ -1,7 +1,7 @@
-"""Names that readers may add to: what is ours, what was registered, and which code is behind that.
+"""Registries of agents, worlds, games and players: built-in ones and those that users register.
 
-What is registered has the hash of its source file in the data of its runs, and so in their names: other code is another
-run. Ours has none: a version of klearning is written beside every run anyway.
+The data of a run include the hash of the source file of a user's agent or world, and so does its name: changed code
+gives another run. Built-in ones have no hash, since every run records the version of klearning.
 """
 
 import hashlib
@@ -15,22 +15,20 @@ DIGITS = 16  # of the SHA-256 of a source file
 
 
 class Origin(NamedTuple):
-    """Where something registered comes from: its source file by hash ("" where there is none), and what to import."""
+    """The origin of a registered object: hash of its source file ("" if it has none), and module to import."""
 
     code: str
     module: str
 
 
-RESERVED = ("name", *Origin._fields)  # what the data of an agent or a world say besides its parameters
-
-
-REGISTRIES: dict[str, "Registry"] = {}  # by kind, each from when its room is imported
+RESERVED = ("name", *Origin._fields)  # keys in the data of an agent or a world besides its parameters
+REGISTRIES: dict[str, "Registry"] = {}  # by kind; each is added when its package is imported
 
 
 class Registry(dict[str, Any]):
-    """What makes agents, worlds, games or players, by name: first ours, then what was registered.
+    """Classes or functions that make agents, worlds, games or players, by name: built-in ones, then registered ones.
 
-    ``room`` is where a reader finds the function ``register_kind`` that adds to it.
+    ``room`` is the module with the public function ``register_<kind>``.
     """
 
     def __init__(self, kind: str, ours: Iterable[Callable[..., Any]], room: str = "klearning") -> None:
@@ -38,30 +36,32 @@ class Registry(dict[str, Any]):
         self.kind, self.room, self.ours = kind, room, frozenset(self)
         REGISTRIES[kind] = self
         self.origins: dict[str, Origin] = {}
-        self.elsewhere: dict[str, ModuleType] = {}  # what an extra has, by name: not here, and imported when asked for
+        self.elsewhere: dict[str, ModuleType] = {}  # names that an extra provides; imported on first use
 
     def register(self, maker: Callable[..., Any]) -> None:
-        """Add a maker under its own name, in place of what was registered so before, never of one of ours."""
+        """Add a maker under its own name. It replaces a registered one of that name, never a built-in one."""
         name = maker.__name__
         if self.get(name) is maker:
             return
         if name in self.ours:
-            raise ValueError(f"{self.kind}={name!r} is one of klearning's own: give yours another name")
+            raise ValueError(f"{self.kind}={name!r} is built in: give yours another name")
         for parameter in inspect.signature(maker).parameters.values():
             if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-                raise ValueError(f"{self.kind}={name!r} takes {parameter}: give every parameter a name of its own")
+                raise ValueError(f"{self.kind}={name!r} takes {parameter}: give every parameter a name")
             if parameter.name in RESERVED:
-                raise ValueError(f"{self.kind}={name!r} has a parameter {parameter.name!r}: give it another name")
+                raise ValueError(
+                    f"{self.kind}={name!r} has a parameter {parameter.name!r}, which is reserved: rename it"
+                )
         self[name], self.origins[name] = maker, origin_of(maker)
 
     def origin(self, name: str) -> dict[str, str]:
-        """What the data of this one say of its code; nothing of ours."""
+        """The data about the code of a registered maker; empty for a built-in one."""
         origin = self.origins.get(name)
         if origin is None:
             return {}
         if not origin.code:
             raise ValueError(
-                f"{self.kind}={name!r} has no source file: define it in one, because its code is part of a run's name"
+                f"{self.kind}={name!r} has no source file: define it in one, because its hash is part of a run's name"
             )
         return origin._asdict()
 
@@ -74,5 +74,5 @@ def origin_of(maker: Callable[..., Any]) -> Origin:
         source = path.read_bytes() if path.is_file() else inspect.getsource(thing).encode()
     except (OSError, TypeError):  # typed in, or built by other code
         return Origin("", module)
-    # a file by itself is imported under the name of the file, `__main__` included
+    # a single file is imported under its own name, even if it runs as `__main__`
     return Origin(hashlib.sha256(source).hexdigest()[:DIGITS], module if "." in module else path.stem)

@@ -1,4 +1,4 @@
-"""Names for what everything is made of."""
+"""Array types."""
 
 from typing import Any
 
@@ -6,15 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-
-
 Ints = NDArray[np.int64]
-
-
-Layers = list[Floats]  # one array per layer; axes state, action, next state
-
-
 Flags = NDArray[np.bool_]
-
-
+Layers = list[Floats]  # one array per layer; axes state, action, next state
 Arrays = dict[str, NDArray[Any]]

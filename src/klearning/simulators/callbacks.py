@@ -1,76 +1,41 @@
-"""Callbacks for `learn`: mirrors of what happens that can never fail a run.
+"""Callbacks for `learn`.
 
-`CSVWriter` and `TensorBoardWriter` write files, `LiveView` shows a table in a terminal or notebook. Anything may be a
-callback: it is called with the `EpisodeReport` of every episode, and stops learning by returning False.
+`CSVWriter` and `TensorBoardWriter` write files, `LiveView` shows a table in a terminal or notebook, `EvalCallback`
+plays without learning, `StopWhenSure` and `StopAtReturn` stop. Anything may be a callback: it is called with the
+`EpisodeReport` of every episode, and stops learning by returning False.
 """
 
 import csv
 import io
 import time
-import warnings
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import gymnasium
 import numpy as np
 
+from klearning.numerics import checks
+from klearning.numerics.display.frames import data_frame
+from klearning.numerics.display.progress import LiveDisplay, hidden_progress, pace
 from klearning.numerics.files import MOST_TEXT, append, is_stdout, opened
-from klearning.numerics.screen import Screen
-from klearning.simulators.pace import Pace
+from klearning.simulators.actor import WAYS
+from klearning.simulators.episode_report import EpisodeReport
+from klearning.simulators.evaluation import play_returns
+from klearning.simulators.learner import Learner
+from klearning.tabular.models.sweeps import hard_sweep
+from klearning.tabular.optimism.bonuses import BONUSES, BonusName, bonus_named
+from klearning.tabular.optimism.plan import solve
+from klearning.tabular.optimism.proof import layers_depend
 
-
-@dataclass(frozen=True)
-class EpisodeReport:
-    """One episode, as callbacks see it."""
-
-    episode: int  # 1, 2, …
-    collected: float  # the return
-    steps: int
-    terminated: bool
-    diagnostics: dict[str, float]  # what the agent said of its plan
-    value: float | None = None  # the exact value of the policy, where the model is known and this episode was evaluated
-    regret: float | None = None  # what the optimum is above that
-    learner: Any = field(default=None, repr=False, compare=False)  # who learns, for whoever looks further
-
-    def numbers(self) -> dict[str, float]:
-        """Everything that is a number, by name."""
-        known = {"value": self.value, "regret": self.regret}
-        rest = {name: float(x) for name, x in known.items() if x is not None}
-        return {"return": self.collected, "steps": float(self.steps), **self.diagnostics, **rest}
-
-
-Callback = Callable[[EpisodeReport], Any]
-
-
-def guarded(callback: Callback) -> Callable[[EpisodeReport], bool]:
-    """The callback as `learn` calls it: whether to go on.
-
-    It may say no, by False or StopIteration; any other failure is a warning, and its last call.
-    """
-    failed = False
-
-    def call(report: EpisodeReport) -> bool:
-        nonlocal failed
-        if failed:
-            return True
-        try:
-            answer = callback(report)
-        except StopIteration:
-            return False
-        except Exception as error:
-            failed = True
-            reason = f"{type(error).__name__}: {error}"
-            warnings.warn(f"{callback!r} failed and is not called again: {reason}", RuntimeWarning, stacklevel=2)
-            return True
-        return not (isinstance(answer, bool | np.bool_) and not answer)  # None is no answer
-
-    return call
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class CSVWriter:
-    """One line per episode; columns are those of the first episode, values that come later and rarely stay empty.
+    """One line per episode. The first episode sets the columns; missing values stay empty.
 
     The ``path`` is a file, to which lines are added, or "-" for stdout.
     """
@@ -87,7 +52,7 @@ class CSVWriter:
         self._write([row.get(name, "") for name in self._columns])
 
     def _check_header(self) -> None:
-        """Begin a new file, or go on with one that has the same columns."""
+        """Begin a new file, or continue one that has the same columns."""
         first = ""
         if not is_stdout(self.path):
             with suppress(FileNotFoundError), opened(self.path, links=True) as file:
@@ -133,54 +98,55 @@ class LiveView:
 
     Use as ``with LiveView() as view: learn(..., callbacks=[view])``.
 
-    Shows the last episode, and the mean over the last hundred: return, steps, what the agent says (K-learning:
-    temperature, bound and gap) and the regret, where ``evaluate_every`` lets it be known. ``episodes`` is how many are
-    to come, or ``steps`` of the environment, where that is known: then it shows the time that is left.
+    Shows the last episode, and the mean over the last hundred: return, steps, the agent's diagnostics (K-learning:
+    temperature, bound and gap) and, with ``evaluate_every``, the regret. ``episodes`` is how many are
+    to come, or ``steps`` of the environment, if that is known: then it shows the time that is left.
     """
 
     WINDOW = 100
 
     def __init__(self, per_second: float = 4.0, episodes: int | None = None, steps: int | None = None) -> None:
-        self._screen = Screen()
+        self._display, self._progress = LiveDisplay(), hidden_progress()
         self._pause, self._shown = 1.0 / per_second, 0.0
         self._recent: list[dict[str, float]] = []
         self._last: EpisodeReport | None = None
         self._counts_steps = steps is not None
-        self._pace = Pace(steps if self._counts_steps else episodes)
-        self._steps = Pace()
+        self._progress.add_task("", total=steps if self._counts_steps else episodes)
+        self._progress.add_task("steps", total=None)
 
     def __enter__(self) -> "LiveView":
-        self._screen.open()
+        self._display.open()
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._last is not None:
-            self._screen.show(self.table())
-        self._screen.close()
+            self._display.show(self.table())
+        self._display.close()
 
     def __call__(self, report: EpisodeReport) -> None:
         self._last = report
-        self._pace.advance(report.steps if self._counts_steps else 1)
-        self._steps.advance(report.steps)
+        limited, steps = self._progress.task_ids
+        self._progress.advance(limited, report.steps if self._counts_steps else 1)
+        self._progress.advance(steps, report.steps)
         self._recent = [*self._recent[1 - self.WINDOW :], report.numbers()]
         now = time.monotonic()
         if now - self._shown > self._pause:
             self._shown = now
-            self._screen.show(self.table())
+            self._display.show(self.table())
 
     def table(self) -> Any:
-        """What is shown."""
+        """The lines shown."""
         from rich.table import Table
 
         episode = 0 if self._last is None else self._last.episode
         title = f"episode {episode:,}"
+        task, steps = self._progress.tasks
         if self._counts_steps:
-            title += f", step {self._pace.done:,} of {self._pace.total:,}"
-        elif self._pace.total is not None:
-            title += f" of {episode + self._pace.total - self._pace.done:,}"
-        speed = self._steps.rate
-        steps = [] if self._counts_steps or speed is None else [f"{speed:,.0f} steps a second"]
-        table = Table(title=", ".join([title, *self._pace.words(), *steps]))
+            title += f", step {task.completed:,.0f} of {task.total:,.0f}"
+        elif task.remaining is not None:
+            title += f" of {episode + task.remaining:,.0f}"
+        speed = [] if self._counts_steps or not steps.speed else [f"{steps.speed:,.0f} steps per second"]
+        table = Table(title=", ".join([title, *pace(task), *speed]))
         for heading in ("", "last episode", f"mean of {len(self._recent)}"):
             table.add_column(heading, justify="right" if heading else "left")
         names = list(dict.fromkeys(name for row in self._recent for name in row))
@@ -191,3 +157,106 @@ class LiveView:
 
     def __repr__(self) -> str:
         return "LiveView()"
+
+
+class EvalCallback:
+    """A callback: every N episodes, mean returns of greedy and of soft play in an environment of its own.
+
+    ``rows`` holds them, `frame` as a data frame: ``episode``, ``steps`` of the environment until then, and a column per
+    way. Give it a separate environment, because it is reset.
+    """
+
+    def __init__(
+        self, env: gymnasium.Env[Any, Any], every: int = 50, episodes: int = 10, how: str | Sequence[str] = WAYS,
+        seed: int = 0,
+    ) -> None:  # fmt: skip
+        self.env, self.every, self.episodes = env, checks.whole("every", every), checks.whole("episodes", episodes)
+        self.how = tuple(checks.choice("how", way, WAYS) for way in ((how,) if isinstance(how, str) else how))
+        self.seed = checks.whole("seed", seed, 0)
+        self.rows: list[dict[str, float]] = []
+        self._steps = 0
+
+    def __call__(self, report: EpisodeReport) -> None:
+        self._steps += report.steps
+        if report.episode % self.every == 0:
+            means = {
+                way: float(
+                    np.mean(play_returns(report.learner, self.env, episodes=self.episodes, how=way, seed=self.seed))
+                )
+                for way in self.how
+            }
+            self.rows.append({"episode": report.episode, "steps": self._steps, **means})
+
+    def frame(self) -> "DataFrame":
+        """One row per evaluation."""
+        return data_frame({name: [row[name] for row in self.rows] for name in ("episode", "steps", *self.how)})
+
+    def __repr__(self) -> str:
+        return f"EvalCallback({self.env}, every={self.every}, episodes={self.episodes}, how={self.how})"
+
+
+class StopWhenSure:
+    """Stop once an episode of the greedy policy is known to lose no more than ``loss`` against the best.
+
+    It checks every N episodes, which costs one more plan, and stops after ``times`` such checks in a row. The last
+    `greedy_loss` is ``bound``, and ``proved`` says whether it is proved. Needs an agent that has a belief.
+    """
+
+    def __init__(self, loss: float, *, every: int = 10, times: int = 3, bonus: BonusName | None = None) -> None:
+        self.loss = checks.number("loss", loss, 0.0, above=True)
+        self.every, self.times = checks.whole("every", every), checks.whole("times", times)
+        if bonus is not None:
+            bonus_named(bonus)
+        self.bonus = bonus
+        self.bound, self.proved = np.inf, False
+        self._in_a_row = 0
+
+    def __call__(self, report: EpisodeReport) -> bool | None:
+        if report.episode % self.every:
+            return None
+        self.bound, self.proved = greedy_loss(report.learner, self.bonus)
+        self._in_a_row = self._in_a_row + 1 if self.bound <= self.loss else 0
+        return self._in_a_row < self.times
+
+    def __str__(self) -> str:
+        sure = "at most" if self.proved else "an estimated"
+        return repr(self) if np.isinf(self.bound) else f"greedy episodes lose {sure} {self.bound:.3g} on average"
+
+    def __repr__(self) -> str:
+        return f"StopWhenSure(loss={self.loss:g}, every={self.every}, times={self.times})"
+
+
+def greedy_loss(learner: Learner, bonus: BonusName | None = None) -> tuple[float, bool]:
+    """What an episode of the greedy policy loses against the best, on average over the belief, and if that is proved.
+
+    Let f be the bound of a plan with this bonus (by default the agent's own, or `split`), and J the value of the greedy
+    policy in the mean model. If f bounds the expected optimal value (`Plan.proved`) and layers are independent, then
+    E[V* − V^greedy | data] ≤ f − J. With a stationary prior, or a learner that forgets, f − J is an estimate.
+    """
+    if not isinstance(learner, Learner):
+        raise ValueError(f"learner={learner!r} is not a Learner: nothing else has a belief to judge by")
+    belief = learner.belief
+    own = getattr(learner.agent, "bonus", None)
+    plan = solve(belief, bonus=bonus or (own if own in BONUSES else "split"), tolerance=1e-6)
+    model = belief.posterior().model
+    value = hard_sweep(model, model.reward, np.zeros((belief.actions, belief.states)), np.zeros(belief.states))
+    return plan.bound - float(value), plan.proved and not layers_depend(belief)
+
+
+class StopAtReturn:
+    """Stop once the mean return of the last ``episodes`` episodes has reached ``target``."""
+
+    def __init__(self, target: float, episodes: int = 100) -> None:
+        self.target = checks.number("target", target, -np.inf)
+        self.recent: deque[float] = deque(maxlen=checks.whole("episodes", episodes))
+
+    def __call__(self, report: EpisodeReport) -> bool:
+        self.recent.append(report.collected)
+        return len(self.recent) < (self.recent.maxlen or 0) or float(np.mean(self.recent)) < self.target
+
+    def __str__(self) -> str:
+        mean = f"{np.mean(self.recent):.4g}" if self.recent else "–"
+        return f"the last {len(self.recent)} episodes returned {mean} on average, and {self.target:g} is asked for"
+
+    def __repr__(self) -> str:
+        return f"StopAtReturn(target={self.target:g}, episodes={self.recent.maxlen})"

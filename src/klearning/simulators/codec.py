@@ -12,7 +12,7 @@ Reading data imports nothing: a name that is not registered is an error that say
 import inspect
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from gymnasium import spaces
@@ -33,6 +33,13 @@ WORLD = "world"  # in place of blocks: those of the world that the prior is for
 BESIDE = "arrays"  # in place of blocks: those that lie beside the data
 MOST_PARTS = 1_000_000  # of a space
 MOST_ENTRIES = 10_000  # of blocks within data
+
+
+@runtime_checkable
+class Record(Protocol):
+    """A setting with parts, such as a `Calibration`, that knows itself as data."""
+
+    def data(self) -> dict[str, Any]: ...
 
 
 class NotRegistered(ValueError):
@@ -68,7 +75,7 @@ def world_data(world: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def call_data(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """{"name": …}, every parameter of that maker, given or default, and where it is not ours its code."""
+    """{"name": …}, every parameter of that maker, given or default, and if it is not ours its code."""
     if "name" not in table(kind, given):
         raise ValueError(f"{kind}={dict(given)!r} has no name: give one of " + ", ".join(map(repr, REGISTRIES[kind])))
     name = registered_name(kind, given)
@@ -87,8 +94,20 @@ def call_data(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build(kind: str, data: Mapping[str, Any]) -> Any:
-    """What `call_data` says."""
-    return REGISTRIES[kind][registered_name(kind, data)](**_parameters(data))
+    """The inverse of `call_data`."""
+    maker = REGISTRIES[kind][registered_name(kind, data)]
+    return maker(**{key: build_record(maker, key, value) for key, value in _parameters(data).items()})
+
+
+def build_record(maker: Any, key: str, value: Any) -> Any:
+    """A parameter; one that is given as a table is a record, of a kind that the class lists in ``records``."""
+    if not isinstance(value, Mapping):
+        return value
+    kinds, settings = getattr(maker, "records", {}).get(key, {}), dict(value)
+    record = kinds[checks.choice(f"{key} kind", settings.pop("kind", None), kinds)]
+    for name in settings:
+        checks.choice(f"{key} parameter", name, inspect.signature(record).parameters)
+    return record(**settings)
 
 
 def build_agent(data: Mapping[str, Any]) -> Any:
@@ -130,7 +149,7 @@ def registered_name(kind: str, data: Mapping[str, Any]) -> str:
     if data.get("code", code) != code:
         here = f"code {code} here" if code else "klearning's own here"
         raise NotRegistered(
-            f"{kind}={name!r} is {here} and was code {data['code']} of {module}: import that, or begin anew without it"
+            f"{kind}={name!r} is {here} and was code {data['code']} of {module}: import that, or begin again without it"
         )
     return name
 
@@ -145,7 +164,7 @@ def _parameters(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _settings(thing: Any) -> dict[str, Any]:
-    """What it was made with: an attribute for each parameter of its class."""
+    """Its parameters: an attribute for each parameter of its class."""
     return {name: getattr(thing, name) for name in inspect.signature(type(thing)).parameters}
 
 
@@ -153,7 +172,7 @@ def _settings(thing: Any) -> dict[str, Any]:
 
 
 def prior_data(prior: Mapping[str, Any] | Prior, beside: Arrays | None = None) -> dict[str, Any]:
-    """A prior as data, from itself or from some of its data; its blocks go ``beside`` as arrays where that is given."""
+    """A prior as data, from itself or from some of its data; its blocks go ``beside`` as arrays if that is given."""
     given = _of_prior(prior) if isinstance(prior, Prior) else table("prior", prior)
     for key in given:
         checks.choice("prior parameter", key, ["reward", "transitions", "span", "stationary"])
@@ -169,7 +188,7 @@ def prior_data(prior: Mapping[str, Any] | Prior, beside: Arrays | None = None) -
 
 
 def build_prior(data: Mapping[str, Any], world: MDP | None = None, beside: Arrays | None = None) -> Prior:
-    """The inverse of `prior_data`; ``world`` is whose transitions are meant where the data say "world"."""
+    """The inverse of `prior_data`; ``world`` is whose transitions are meant if the data say "world"."""
     reward, transitions = dict(data["reward"]), dict(data["transitions"])
     family = FAMILIES[checks.choice("prior reward kind", reward.pop("kind"), FAMILIES)]
     kind = checks.choice("prior transitions kind", transitions.pop("kind"), TRANSITIONS)
@@ -237,7 +256,7 @@ def _blocks_data(field: str, given: Any, beside: Arrays | None) -> Any:
     if isinstance(given, str):
         return checks.choice(f"prior {field}", given, [WORLD])
     if not isinstance(given, list | tuple):
-        raise ValueError(f'prior {field}={given!r} is no list: give "world", or one array (S, A, S) per layer')
+        raise ValueError(f'prior {field}={given!r} is not a list: give "world", or one array (S, A, S) per layer')
     blocks = [checks.array(f"prior {field}[{l}]", block, (None, None, None)) for l, block in enumerate(given)]
     if beside is not None:
         beside |= {_block_name(l): block for l, block in enumerate(blocks)}
@@ -250,7 +269,7 @@ def _blocks_data(field: str, given: Any, beside: Arrays | None) -> Any:
 def _find_blocks(field: str, given: Any, world: MDP | None, beside: Arrays | None) -> list[Floats] | MDP:
     if given == WORLD:
         if world is None:
-            raise ValueError(f'prior {field}="world" where there is no world of ours: give one array per layer')
+            raise ValueError(f'prior {field}="world" needs one of our worlds: give one array per layer')
         return world
     if given == BESIDE:
         arrays: Arrays = beside or {}
@@ -269,19 +288,23 @@ def _block_name(l: int) -> str:
 
 
 def plain(field: str, value: Any) -> Any:
-    """Lists for tuples and arrays, Python's numbers for NumPy's; what is no data is an error."""
+    """Lists for tuples and arrays, tables for records, Python's numbers for NumPy's; anything else is an error."""
     if isinstance(value, list | tuple | np.ndarray):
         return [plain(field, v) for v in value]
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise ValueError(f"{field}={value!r} is no plain data: give numbers, text, or lists of them")
+    if isinstance(value, Mapping):
+        return {name: plain(f"{field} {name}", part) for name, part in value.items()}
+    if isinstance(value, Record):
+        return plain(field, value.data())
+    raise ValueError(f"{field}={value!r} is not plain data: give numbers, text, or lists of them")
 
 
 def table(field: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise ValueError(f"{field}={value!r} is no table: give its parameters by name")
+        raise ValueError(f"{field}={value!r} is not a table: give its parameters by name")
     return value
 
 
@@ -305,7 +328,8 @@ def space_data(space: spaces.Space[Any]) -> dict[str, Any]:
     if isinstance(space, spaces.Dict):
         # pairs, because points are numbered in this order and names need not be strings
         return {"kind": "Dict", "spaces": [[name, space_data(part)] for name, part in space.spaces.items()]}
-    raise ValueError(f"space {space} is no data: {type(space).__name__} is none of Gymnasium's plain kinds")
+    kind = type(space).__name__
+    raise ValueError(f"space {space} cannot be written as data: {kind} is not one of Gymnasium's plain spaces")
 
 
 def build_space(data: dict[str, Any]) -> spaces.Space[Any]:

@@ -4,9 +4,9 @@ With rewards of size at most R and a discount γ, all that comes after step H is
 
     tail = γ^H R / (1 − γ)
 
-so that a plan over H steps is wrong by at most the tail, which is γ^H times the largest value there is. Whoever acts
+so that a plan over H steps is wrong by at most the tail, which is γ^H times the largest value there is. One who acts
 at every step by the first layer of such a plan loses at most tail / (1 − γ) against the optimal policy, with R the
-range of rewards: where none is negative (else shift them), values of H − 1 steps lie from 0 to tail / γ below the true
+range of rewards: if none is negative (else shift them), values of H − 1 steps lie from 0 to tail / γ below the true
 ones, and acting greedily on values that are off by a span of d costs at most γ d / (1 − γ).
 """
 

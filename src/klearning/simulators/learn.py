@@ -1,42 +1,265 @@
 """`learn`: an agent in a Gymnasium environment, from the first episode to the last."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict, TypeVar, overload
 
 import gymnasium
 from gymnasium.vector import VectorEnv
+from typing_extensions import Unpack
 
 from klearning.numerics import checks
-from klearning.simulators.actor import Actor, tabulated
-from klearning.simulators.adapters.limit import Limit, limit
-from klearning.simulators.adapters.vector import Environment, play_side_by_side, single_horizon, single_spaces
-from klearning.simulators.callbacks import Callback, EpisodeReport, guarded
-from klearning.simulators.horizons import compare_with_limit
+from klearning.simulators.actor import Actor, MakesLearner, tabulated
+from klearning.simulators.adapters.binned import spaces_of
+from klearning.simulators.adapters.vector import play_side_by_side
+from klearning.simulators.autosave import autosave
+from klearning.simulators.callbacks import LiveView
+from klearning.simulators.environments import (
+    Environment,
+    check_environment,
+    opened_environment,
+    reset,
+    single_horizon,
+    step,
+)
+from klearning.simulators.episode_report import Callback, EpisodeReport, guarded
+from klearning.simulators.horizons import compare_with_limit, effective_horizon
 from klearning.simulators.learner import Learner
-from klearning.simulators.numbering import Numbering
+from klearning.simulators.limit import Limit, limit
+from klearning.simulators.saving import load_matching
+from klearning.simulators.space_index import SpaceIndex
+from klearning.simulators.suggest_prior import suggest_prior
 from klearning.tabular.beliefs.belief import Prior
 from klearning.tabular.models.mdp import MDP, optimal_value
-from klearning.tabular.trials.agent import Agent
+from klearning.tabular.trials.agent import LEARNS, Agent, as_agent, check_methods
 from klearning.tabular.trials.streams import whole_number
+
+SUGGEST = "suggest"
+
+L = TypeVar("L", bound=Actor)
+Watchers = Sequence[Callable[[EpisodeReport], bool]]
+
+
+@dataclass(frozen=True)
+class LearnSettings:
+    """Rarely needed settings of `learn`.
+
+    The first five are those of `Learner`. Actions that ``info["action_mask"]`` of the environment does not allow are
+    never taken, unless ``action_masks`` is False. If the environment states its transitions, the policy is evaluated
+    exactly every ``evaluate_every`` episodes (0: never), for callbacks.
+    """
+
+    discount: float = 1.0
+    continuing: bool = False
+    decay: float = 1.0
+    grow_states: bool = True
+    replan_every: int = 1
+    action_masks: bool = True
+    evaluate_every: int = 0
+
+    def of_learner(self) -> dict[str, Any]:
+        """Those that a learner keeps."""
+        names = ("discount", "continuing", "decay", "grow_states", "replan_every")
+        return {name: value for name, value in asdict(self).items() if name in names}
+
+    def changed(self) -> dict[str, Any]:
+        """Those of a learner that are not the defaults."""
+        usual = LearnSettings().of_learner()
+        return {name: value for name, value in self.of_learner().items() if value != usual[name]}
+
+
+USUAL = LearnSettings()
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during `learn`: ``learner`` is what has learnt so far, ready to go on."""
+    """Ctrl-C during `learn`: ``learner`` is what has learned so far, ready to go on."""
 
-    def __init__(self, learner: Actor) -> None:
+    def __init__(self, learner: Actor, path: str | Path | None = None) -> None:
+        kept = "nothing is lost" if path is None else f"saved: {path}"
         super().__init__(
-            f"stopped after {learner.episode} episodes; nothing is lost: learner = sys.last_value.learner, "
+            f"stopped after {learner.episodes_done} episodes; {kept}: learner = sys.last_value.learner, "
             "or in a script: except KeyboardInterrupt as stop: learner = stop.learner"
         )
         self.learner = learner
 
 
-class Task(NamedTuple):
-    """What of a task its environment does not say: see `Learner`."""
+class Keywords(TypedDict, total=False):
+    """The keywords of `learn`."""
 
-    discount: float = 1.0
-    continuing: bool = False
-    forget: float = 1.0
+    episodes: float | None
+    steps: float | None
+    seed: int | None
+    horizon: int | None
+    prior: Prior | str | None
+    settings: LearnSettings
+    callbacks: Sequence[Callback]
+    progress: bool
+    save: str | Path | None
+    resume: str | Path | None
+
+
+@overload
+def learn(agent: MakesLearner[L], env: Environment | str, **keywords: Unpack[Keywords]) -> L: ...
+
+
+@overload
+def learn(agent: L, env: Environment | str, **keywords: Unpack[Keywords]) -> L: ...
+
+
+@overload
+def learn(agent: Agent, env: Environment | str, **keywords: Unpack[Keywords]) -> Learner: ...
+
+
+def learn(
+    agent: Agent | MakesLearner[Any] | Actor,
+    env: Environment | str,
+    *,
+    episodes: float | None = None,
+    steps: float | None = None,
+    seed: int | None = None,
+    horizon: int | None = None,
+    prior: Prior | str | None = None,
+    settings: LearnSettings = USUAL,
+    callbacks: Sequence[Callback] = (),
+    progress: bool = False,
+    save: str | Path | None = None,
+    resume: str | Path | None = None,
+) -> Any:
+    """Let an agent learn in an environment; returns the `Learner`, with ``returns`` and ``predict``.
+
+    ``env`` is an environment or the name of one, ``"FrozenLake-v1"``. It may be a vector of environments,
+    `gymnasium.make_vec` or `SyncVectorEnv`: their episodes run side by side, each with the plan that it began with, and
+    are learned from one by one, as they end.
+
+    No episode begins after N ``episodes`` (1000 if neither is given), nor once N ``steps`` of the environment were
+    played: the one under way is played to its end, so that every episode is whole.
+
+    ``horizon`` is the most steps of an episode, by default that of the environment's time limit, or as long as a
+    discount lets it matter. ``prior="suggest"`` lets random play suggest the prior, as `suggest_prior` does.
+    ``settings`` are discount, continuing tasks, decay, masks and the like: see `LearnSettings`.
+
+    Pass a learner instead of an agent to continue training; limits then count additional episodes.
+
+    Episode t resets the environment with a seed made of ``seed`` (by default 0, or the learner's) and t, so that
+    interruptions do not change the result: the episode in progress is discarded, and played again by the next call
+    (a continuing task begins again with it). A vector that resets by itself is seeded when learning
+    begins, and all its episodes under way are given up. Ctrl-C raises a KeyboardInterrupt that holds the learner, as
+    its message says.
+
+    Callbacks are called after each episode. One that returns False, or raises StopIteration, stops learning; any other
+    failure of one is a warning. ``progress=True`` shows a table that follows learning.
+
+    ``save`` writes the learner to this file now and then, at the end and on an interrupt. ``resume`` does so too, and
+    continues with the learner of that file if there is one: limits then count all its episodes, and the given
+    agent, prior, seed, horizon and settings must match the file.
+    """
+    if not isinstance(settings, LearnSettings):
+        raise ValueError(f"settings={settings!r} is not LearnSettings: give for example kl.LearnSettings(discount=0.9)")
+    extent, target = limit(episodes, steps), save or resume
+    if callable(callbacks):
+        raise ValueError(f"callbacks={callbacks!r} is one: give a list, [callback]")
+    with opened_environment(env) as place:
+        if resume is not None and Path(resume).exists():
+            saved = load_matching(resume, _stated(agent, seed, horizon, prior, settings))
+            extent = extent.after(saved.episodes_done, saved.steps)
+            learner = learner_for(saved, place)
+        else:
+            learner = learner_for(agent, place, seed=seed, horizon=horizon, prior=prior, settings=settings)
+        root = learner.seed if seed is None else checks.whole("seed", seed, 0)
+        with autosave(learner, target) as savers, _followed(progress, extent) as views:
+            watchers = [guarded(callback) for callback in [*callbacks, *views, *savers]]
+            try:  # around a call: Python 3.12 and 3.13 let an interrupt at a loop's end pass the loop's own handler
+                _play_all(learner, place, extent, root, settings, watchers)
+            except BaseException as error:
+                learner.abandon_episode()  # if it has ended, nothing is left to abandon
+                if isinstance(error, KeyboardInterrupt):
+                    raise Interrupted(learner, target).with_traceback(error.__traceback__) from None
+                raise
+    return learner
+
+
+def _stated(
+    agent: Any, seed: int | None, horizon: int | None, prior: Prior | str | None, settings: LearnSettings
+) -> dict[str, Any]:
+    """Arguments of `learn` that make its learner."""
+    if isinstance(agent, Actor):
+        raise ValueError(f"resume= continues the learner of a file, and agent={agent!r} is one already: leave one out")
+    own_prior = None if prior == SUGGEST else prior
+    given = {"agent": agent, "seed": seed, "horizon": horizon, "prior": own_prior, **settings.changed()}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+@contextmanager
+def _followed(progress: bool, extent: Limit) -> Iterator[list[Callback]]:
+    """A table that follows learning, if there is to be one."""
+    if not checks.flag("progress", progress):
+        yield []
+        return
+    what, count = extent.counted()
+    with LiveView(**{what: count}) as view:
+        yield [view]
+
+
+def learner_for(
+    agent: Agent | MakesLearner[Any] | Actor,
+    env: Environment,
+    *,
+    seed: int | None = None,
+    horizon: int | None = None,
+    prior: Prior | str | None = None,
+    settings: LearnSettings = USUAL,
+) -> Actor:
+    """The given learner, or one made by the agent's `make_learner`, or a `Learner`."""
+    check_environment(env)
+    if isinstance(agent, Actor):
+        if horizon is not None or prior is not None or settings.changed():
+            stated = ", ".join(("horizon, prior", *settings.of_learner()))
+            raise ValueError(f"{stated} belong to the learner: give them only with an agent")
+        agent.check_spaces(spaces_of(env))
+        if agent.under_way:
+            raise ValueError("an episode is under way: finish it, or call learner.end_episode() or abandon_episode()")
+        return agent
+    number = 0 if seed is None else checks.whole("seed", seed, 0)
+    if not isinstance(agent, type) and isinstance(agent, MakesLearner):
+        return _own_learner(agent, env, number, horizon, prior, settings)
+    return _tabular_learner(agent, env, number, horizon, prior, settings)
+
+
+def _own_learner(
+    agent: MakesLearner[Any], env: Environment, seed: int, horizon: int | None, prior: Any, settings: LearnSettings
+) -> Actor:
+    """A learner that an agent makes itself."""
+    if wrong := [*settings.changed(), *(["prior='suggest'"] if prior == SUGGEST else [])]:
+        raise ValueError(f"{', '.join(wrong)} does not apply to {agent!r}, which has settings of its own: leave it out")
+    spaces, most = spaces_of(env), single_horizon(env, horizon)
+    own: Actor = agent.make_learner(spaces.uncut, spaces.action, most, bins=spaces.bins, prior=prior, seed=seed)
+    return own
+
+
+def _tabular_learner(
+    agent: Any, env: Any, seed: int, horizon: int | None, prior: Any, settings: LearnSettings
+) -> Learner:
+    """A `Learner` for any other agent."""
+    check_methods(agent, LEARNS)  # before anything is played
+    discounts = checks.number("discount", settings.discount, 0.0, 1.0, above=True) < 1.0
+    ahead = effective_horizon(settings.discount) if horizon is None and discounts else single_horizon(env, horizon)
+    if isinstance(prior, str):
+        checks.choice("prior", prior, [SUGGEST])
+        check_length(agent, ahead)
+        prior = suggest_prior(env, seed=seed, horizon=ahead)
+    spaces = spaces_of(env)
+    return Learner(
+        agent, spaces.uncut, spaces.action, ahead, prior=prior, seed=seed, bins=spaces.bins, **settings.of_learner()
+    )
+
+
+def check_length(agent: Agent, horizon: int) -> None:
+    """ValueError if episodes are longer than the agent plans for."""
+    most = as_agent(agent).longest_horizon
+    if most is not None and horizon > most:
+        raise ValueError(f"agent={agent!r} plans for episodes of at most {most} steps, and these have {horizon}")
 
 
 class Exact(NamedTuple):
@@ -47,74 +270,36 @@ class Exact(NamedTuple):
     observations: list[Any]
 
 
-def learn(
-    agent: Agent | Actor,
-    env: Environment,
-    *,
-    episodes: int | None = None,
-    steps: int | None = None,
-    seed: int | None = None,
-    horizon: int | None = None,
-    prior: Prior | None = None,
-    discover: bool = True,
-    replan_every: int | None = None,
-    discount: float = 1.0,
-    continuing: bool = False,
-    forget: float = 1.0,
-    action_masks: bool = True,
-    callbacks: Sequence[Callback] = (),
-    evaluate_every: int = 0,
-) -> Any:
-    """Let an agent learn in an environment; returns the `Learner`, with ``returns`` and ``predict``.
+def _model(actor: Actor, env: Any) -> Exact:
+    if not hasattr(env.unwrapped, "P"):
+        raise ValueError(f"evaluate_every needs a model and {env} states none: leave it at 0")
+    if actor.discount < 1.0 or actor.continuing:
+        raise ValueError("evaluate_every values whole episodes: leave it at 0 with a discount or in a continuing task")
+    mdp = MDP.from_gymnasium(env, horizon=actor.horizon)
+    return Exact(mdp, optimal_value(mdp), SpaceIndex("observation", env.observation_space, False).all_points())
 
-    No episode begins after so many ``episodes`` (1000 where neither is given), nor once so many ``steps`` of the
-    environment were played: the one under way is played to its end, so that every episode is whole.
 
-    ``env`` may be a vector of environments, `gymnasium.make_vec` or `SyncVectorEnv`: their episodes run side by side,
-    each with the plan that it began with, and are learnt from one by one, as they end.
+class Moment(NamedTuple):
+    """The last answer of an environment."""
 
-    ``horizon`` is the most steps of an episode, by default that of the environment's time limit, or as long as a
-    ``discount`` lets it matter; ``prior``, ``discover``, ``replan_every``, ``discount``, ``continuing`` and ``forget``
-    are those of `Learner`. Give a learner in place of the agent to go on with it: so many
-    more.
+    observation: Any
+    info: Mapping[str, Any]
+    terminated: bool = False
+    truncated: bool = False
 
-    Actions that ``info["action_mask"]`` of the environment does not allow are never taken (``action_masks=False``: it
-    is not looked at). A ``continuing`` task is reset only where the environment says that it has ended: an episode is
-    a window of ``horizon`` steps.
 
-    Episode t resets the environment with a seed made of ``seed`` (by default 0, or the learner's) and t, so that what
-    happens does not depend on where learning was interrupted: the episode under way is given up, and played again by
-    the next call (a continuing task begins anew with it). A vector that resets by itself is seeded when learning
-    begins, and all its episodes under way are given up. Ctrl-C raises a KeyboardInterrupt that holds the learner, as
-    its message says.
-
-    Callbacks are called after each episode. One that returns False, or raises StopIteration, stops learning; any other
-    failure of one is a warning. Where the environment tells its transitions, every ``evaluate_every`` episodes the
-    policy is evaluated exactly for them.
-    """
-    extent, every = limit(episodes, steps), checks.whole("evaluate_every", evaluate_every, 0)
-    task = Task(discount, continuing, forget)
-    actor = actor_for(
-        agent, env, seed=seed, horizon=horizon, prior=prior, discover=discover, replan_every=replan_every, task=task
-    )
-    if actor.episode == 0:
-        compare_with_limit(env, actor.horizon, *_endless(actor))
-    root = actor.seed if seed is None else checks.whole("seed", seed, 0)
+def _play_all(
+    actor: Actor, env: Environment, extent: Limit, seed: int, settings: LearnSettings, watchers: Watchers
+) -> None:
+    """Until all is played, or a watcher answers no."""
+    every = checks.whole("evaluate_every", settings.evaluate_every, 0)
+    if actor.episodes_done == 0:
+        compare_with_limit(env, actor.horizon, actor.discount < 1.0, actor.continuing)
     model = _model(actor, env) if every else None
-    if callable(callbacks):
-        raise ValueError(f"callbacks={callbacks!r} is one: give a list, [callback]")
-    watchers = [guarded(callback) for callback in callbacks]
-    try:  # around a call: Python 3.12 and 3.13 let an interrupt at the end of a loop's body pass the loop's own handler
-        if isinstance(env, VectorEnv):
-            play_side_by_side(actor, env, extent, root, watchers, action_masks)
-        else:
-            _play_episodes(actor, env, extent, root, model, every, watchers, action_masks)
-    except BaseException as error:
-        actor.abandon_episode()  # where it has ended, nothing is left to abandon
-        if isinstance(error, KeyboardInterrupt):
-            raise Interrupted(actor).with_traceback(error.__traceback__) from None
-        raise
-    return actor
+    if isinstance(env, VectorEnv):
+        play_side_by_side(actor, env, extent, seed, watchers, settings.action_masks)
+    else:
+        _play_episodes(actor, env, extent, seed, model, every, watchers, settings.action_masks)
 
 
 def _play_episodes(
@@ -124,118 +309,41 @@ def _play_episodes(
     seed: int,
     model: Exact | None,
     every: int,
-    watchers: Sequence[Callable[[EpisodeReport], bool]],
+    watchers: Watchers,
     masks: bool,
 ) -> None:
-    """Episode by episode, until all are played or a watcher answers no."""
     here: Moment | None = None
-    first, played = actor.episode, 0
-    while extent.leaves(actor.episode - first, played):
-        due = every > 0 and actor.episode % every == 0
+    first, played = actor.episodes_done, 0
+    while extent.leaves(actor.episodes_done - first, played):
+        due = every > 0 and actor.episodes_done % every == 0
         here, value = _play(actor, env, seed, model if due else None, here, masks)
         steps, terminated = actor.step, here.terminated
         played += steps
-        if here.terminated or here.truncated or not getattr(actor, "continuing", False):
+        if here.terminated or here.truncated or not actor.continuing:
             here = None
         actor.end_episode()
         if watchers:
             regret = None if model is None or value is None else model.optimum - value
             collected, plan = actor.returns[-1], actor.diagnostics
-            report = EpisodeReport(actor.episode, collected, steps, terminated, plan, value, regret, actor)
+            report = EpisodeReport(actor.episodes_done, collected, steps, terminated, plan, value, regret, actor)
             answers = [watch(report) for watch in watchers]
             if not all(answers):
                 return
 
 
-def actor_for(
-    agent: Agent | Actor,
-    env: Environment,
-    *,
-    seed: int | None = None,
-    horizon: int | None = None,
-    prior: Prior | None = None,
-    discover: bool = True,
-    replan_every: int | None = None,
-    task: Task = Task(),  # noqa: B008
-) -> Actor:
-    """What is given, where it is an actor; else what the agent's method ``actor`` makes, or a `Learner`."""
-    check_environment(env)
-    spaces = single_spaces(env)
-    if isinstance(agent, Actor):
-        if any(setting is not None for setting in (horizon, prior, replan_every)) or task != Task():
-            raise ValueError(
-                "horizon, prior, replan_every, discount, continuing and forget belong to the learner: give them only "
-                "with an agent"
-            )
-        agent.check_spaces(*spaces)
-        if agent.under_way:
-            raise ValueError("an episode is under way: finish it, or call learner.end_episode() or abandon_episode()")
-        return agent
-    number = 0 if seed is None else seed
-    if hasattr(agent, "actor") and not isinstance(agent, type):
-        if replan_every is not None or task != Task():
-            raise ValueError(
-                f"replan_every, discount, continuing and forget are none of {agent!r}'s settings: leave them out"
-            )
-        own: Actor = agent.actor(*spaces, single_horizon(env, horizon), prior=prior, seed=number)
-        return own
-    discounts = checks.number("discount", task.discount, 0.0, 1.0, above=True) < 1.0
-    steps = None if horizon is None and discounts else single_horizon(env, horizon)
-    return Learner(
-        agent, *spaces, steps, prior=prior, seed=number, discover=discover,
-        replan_every=1 if replan_every is None else replan_every, **task._asdict(),
-    )  # fmt: skip
-
-
-def _endless(actor: Actor) -> tuple[bool, bool]:
-    """Whether an actor discounts what is to come, and whether its task goes on for ever."""
-    return getattr(actor, "discount", 1.0) < 1.0, getattr(actor, "continuing", False)
-
-
-def check_environment(env: Any) -> None:
-    """What people give in place of an environment."""
-    if isinstance(env, str):
-        raise ValueError(f"env={env!r} is a name: give the environment, gymnasium.make({env!r})")
-    if isinstance(env, MDP):
-        raise ValueError(f"env={env!r} is a world: give kl.WorldEnv(world), or let the agent run: kl.run(agent, world)")
-    for part in ("reset", "step", "observation_space", "action_space"):
-        if isinstance(env, type) or not hasattr(env, part):
-            raise ValueError(
-                f"env={env!r} is no environment: give one of Gymnasium's kind, with reset, step and spaces"
-            )
-
-
-class Moment(NamedTuple):
-    """What an environment said last."""
-
-    observation: Any
-    info: Any
-    terminated: bool = False
-    truncated: bool = False
-
-
 def _play(
     actor: Actor, env: gymnasium.Env[Any, Any], seed: int, model: Exact | None, here: Moment | None, masks: bool
 ) -> tuple[Moment, float | None]:
-    """One episode, from a reset or from here: its last moment, and its policy's exact value where a model is given."""
+    """One episode, from a reset or from here: its last moment, and its policy's exact value if a model is given."""
     value = None
     if here is None:
-        here = Moment(*env.reset(seed=whole_number(seed, "environment", number=actor.episode)))
+        here = Moment(*reset(env, whole_number(seed, "environment", number=actor.episodes_done)))
     observation, info, terminated, truncated = here
     while not actor.over:
-        mask = info.get("action_mask") if masks and isinstance(info, dict) else None
+        mask = info.get("action_mask") if masks else None
         action = actor.act(observation) if mask is None else actor.act(observation, action_mask=mask)
         if model is not None and value is None:
             value = model.mdp.value(tabulated(actor, model.mdp, model.observations))
-        observation, reward, terminated, truncated, info = env.step(action)
-        actor.observe(reward, observation, terminated, truncated)  # type: ignore[arg-type]
+        observation, reward, terminated, truncated, info = step(env, action)
+        actor.observe(reward, observation, terminated, truncated)
     return Moment(observation, info, bool(terminated), bool(truncated)), value
-
-
-def _model(actor: Actor, env: Any) -> Exact:
-    if not hasattr(env.unwrapped, "P"):
-        raise ValueError(f"evaluate_every needs a model and {env} tells none: leave it at 0")
-    if any(_endless(actor)):
-        raise ValueError("evaluate_every values whole episodes: leave it at 0 with a discount or in a continuing task")
-    mdp = MDP.from_gymnasium(env, horizon=actor.horizon)
-    return Exact(mdp, optimal_value(mdp), Numbering("observation", env.observation_space, False).all_points())

@@ -1,8 +1,8 @@
 """A learner's file: an archive of arrays (npz) with one member of JSON. Loading it executes nothing.
 
 The JSON says what the file is, which version wrote it, all settings and the state of every random stream; the arrays
-are the agent's memory and the episode under way. The JSON holds the SHA-256 of all the rest. A later version of
-klearning reads files of every earlier one; a file of a later one is an error that says so.
+are the agent's memory and the episode under way. The JSON holds the SHA-256 of all the rest. A file in another version
+of the format is an error that says so.
 """
 
 import hashlib
@@ -17,11 +17,10 @@ import numpy as np
 
 from klearning.numerics.files import EPOCH, arrays_to_bytes, json_from, opened, unpack, unpacked_bytes, write_file
 from klearning.numerics.types import Arrays
-from klearning.simulators.codec import BESIDE
 from klearning.version import __version__
 
 FORMAT = "klearning learner"
-VERSION = 2
+VERSION = 1
 HEADER = "learner.json"
 
 # what building from settings that nobody wrote may raise, in our code or in Gymnasium's
@@ -69,30 +68,14 @@ def _read(file: BinaryIO) -> tuple[dict[str, Any], Arrays]:
         raise ValueError(f"is not an archive of a learner, or not a whole one ({error}): use another copy") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError("holds no learner: save one with learner.save(path)")
-    if not isinstance(header.get("version"), int) or header["version"] > VERSION:
+    if header.get("version") != VERSION:
         raise ValueError(
             f"was written by klearning {header.get('klearning')} in version {header.get('version')} of the "
-            f"format; this is {__version__}, which reads up to {VERSION}: upgrade klearning"
+            f"format; this is {__version__}, which reads version {VERSION}: use the klearning that wrote it"
         )
     if header.pop("checksum", None) != _checksum(header, arrays):
         raise ValueError("is damaged, its checksum is wrong: use another copy")
-    try:
-        return _upgraded(header), arrays
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"is not what this version of klearning writes: {error!r}") from None
-
-
-def _upgraded(header: dict[str, Any]) -> dict[str, Any]:
-    """The header in its present form; version 1 had another one for priors."""
-    if header["version"] > 1:
-        return header
-    prior = header["prior"]
-    transitions = {"kind": "known", "transitions": BESIDE}
-    if prior["mass"] is not None:
-        transitions = {"kind": "dirichlet", "mass": prior["mass"], **({"support": BESIDE} if prior["blocks"] else {})}
-    reward = {**prior["reward"], "kind": prior["reward"]["kind"].lower()}
-    parts = {"reward": reward, "transitions": transitions, "span": prior["span"], "stationary": prior["stationary"]}
-    return {**header, "prior": parts}
+    return header, arrays
 
 
 def _checksum(header: Mapping[str, Any], arrays: Arrays) -> str:

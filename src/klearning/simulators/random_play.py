@@ -1,4 +1,4 @@
-"""Random play: what an environment shows to somebody who wants nothing of it."""
+"""Random play: rewards and transitions of an environment under random actions."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -7,7 +7,8 @@ import gymnasium
 import numpy as np
 
 from klearning.numerics import checks
-from klearning.simulators.numbering import Numbering
+from klearning.simulators.environments import reset, step
+from klearning.simulators.space_index import SpaceIndex
 from klearning.tabular.models.tabular import read_horizon
 from klearning.tabular.trials.streams import streams, whole_number
 
@@ -27,19 +28,19 @@ def random_play(
 ) -> Iterator[Step]:
     """Episodes of at most ``horizon`` steps, by default the environment's time limit.
 
-    Actions are uniform, among those that ``info["action_mask"]`` allows where there is one. Every ``purpose`` has
+    Actions are uniform, among those that ``info["action_mask"]`` allows if there is one. Every ``purpose`` has
     random streams of its own.
     """
     count, most = checks.whole("episodes", episodes), read_horizon(env, horizon)
-    actions = Numbering("action", env.action_space, discover=False)
+    actions = SpaceIndex("action", env.action_space, grows=False)
     (rng,) = streams(checks.whole("seed", seed, 0), purpose, uses=1)
     for t in range(count):
-        observation, info = env.reset(seed=whole_number(seed, purpose, number=t))
+        observation, info = reset(env, whole_number(seed, purpose, number=t))
         yield Step(t, -1, 0.0, observation, False)
         for _ in range(most):
             a = _random_action(info.get("action_mask"), actions.count, rng)
-            observation, reward, terminated, truncated, info = env.step(actions.point(a))
-            paid = float(checks.array("reward", reward, ()))  # type: ignore[arg-type]
+            observation, reward, terminated, truncated, info = step(env, actions.point(a))
+            paid = float(checks.array("reward", reward, ()))
             yield Step(t, a, paid, observation, bool(terminated))
             if terminated or truncated:
                 break

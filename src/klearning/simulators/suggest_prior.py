@@ -1,16 +1,17 @@
 """`suggest_prior`: what random play tells of a simulator, as a prior and in words.
 
-What was paid and where it led is gathered for every pair of observation and action. Then
+Rewards and next observations are gathered for every pair of observation and action. Then
 
     mean    the average over pairs of their mean rewards
-    sd      half the distance between the least and the largest reward
+    sd      √(half the range of rewards × the sd of the pairs' mean rewards): the range alone lets one extreme reward
+            set the hope of every pair, and the means alone hope for nothing that random play seldom meets
     noise   √((guess² + Σ (r − r̄)²) / (1 + Σ (n − 1))) over pairs that were met again, where the guess is `FIRST_NOISE`
             of the sd, and no less than `LEAST_NOISE` of it: there may be pairs that nobody has met yet
     mass    its posterior mean, by logarithms, if any size from 0.01 to 10 is as likely as another: a pair that led to k
             different states in n visits has probability ∝ α^k Γ(α)/Γ(α + n) under a Dirichlet of mass α over many
             states (Ewens' formula)
 
-Noise is learnt pair by pair from there on (`UnknownNoise`), and the guess is worth one visit. The rules are
+Noise is learned pair by pair from there on (`UnknownNoise`), and the guess is worth one visit. The rules are
 equivariant: rewards times ten give ten times mean, sd and noise.
 """
 
@@ -23,15 +24,15 @@ import gymnasium
 import numpy as np
 
 from klearning.numerics.types import Floats
-from klearning.simulators.learn import check_environment
-from klearning.simulators.numbering import Numbering
+from klearning.simulators.environments import opened_environment
 from klearning.simulators.random_play import random_play
+from klearning.simulators.space_index import SpaceIndex
 from klearning.tabular.beliefs.belief import Prior
 from klearning.tabular.beliefs.rewards import UnknownNoise
 from klearning.tabular.beliefs.transitions import Dirichlet
 from klearning.tabular.models.tabular import END, read_horizon
 
-FIRST_NOISE, LEAST_NOISE = 0.3, 0.1  # of the sd: where nothing was met twice, and where nothing ever varied
+FIRST_NOISE, LEAST_NOISE = 0.3, 0.1  # of the sd: if nothing was met twice, and if nothing ever varied
 MASSES = np.geomspace(0.01, 10.0, 61)  # a smaller one than the first takes one visit for certainty
 
 
@@ -48,7 +49,7 @@ class SuggestedPrior(Prior):
 
 @dataclass
 class Pair:
-    """What was seen of one action in one observation."""
+    """Rewards and next observations of one action in one observation."""
 
     rewards: list[float] = field(default_factory=list)
     successors: Counter[int] = field(default_factory=Counter)
@@ -68,18 +69,21 @@ class Play:
 
 
 def suggest_prior(
-    env: gymnasium.Env[Any, Any], episodes: int = 20, seed: int = 0, *, horizon: int | None = None
+    env: gymnasium.Env[Any, Any] | str, episodes: int = 20, seed: int = 0, *, horizon: int | None = None
 ) -> SuggestedPrior:
     """A stationary prior for an environment, from ``episodes`` of random play, with its ``reasons`` as text.
 
-    The environment is reset for every episode and left as the last one ended; it is neither closed nor copied, so that
-    a simulator that counts its episodes counts these. ``horizon`` is as in `learn`. What random play never meets, such
-    as a rare and large reward, no reason can tell: state what you know of it instead.
+    ``env`` is an environment or the name of one. It is reset for every episode and left as the last one ended; it is
+    neither closed nor copied, so that a simulator that counts its episodes counts these. ``horizon`` is as in `learn`.
+    Random play knows nothing of what it never meets, such as a rare and large reward: state what you know of it
+    instead.
     """
-    check_environment(env)
-    if isinstance(env, gymnasium.vector.VectorEnv):
-        raise ValueError(f"env={env!r} is a vector of {env.num_envs} environments: give one of them, gymnasium.make(…)")
-    play = look_at(env, episodes, seed, horizon)
+    with opened_environment(env) as place:
+        if isinstance(place, gymnasium.vector.VectorEnv):
+            raise ValueError(
+                f"env={env!r} is a vector of {place.num_envs} environments: give one of them, gymnasium.make(…)"
+            )
+        play = look_at(place, episodes, seed, horizon)
     mean, sd, of_rewards = size_of_rewards(play)
     noise, of_noise = noise_of_rewards(play, sd)
     mass, of_mass = mass_of_rows(play)
@@ -94,8 +98,8 @@ def suggest_prior(
 
 
 def look_at(env: gymnasium.Env[Any, Any], episodes: int, seed: int, horizon: int | None) -> Play:
-    """What random play showed."""
-    observations = Numbering("observation", env.observation_space, discover=True)
+    """Results of random play."""
+    observations = SpaceIndex("observation", env.observation_space, grows=True)
     play, s = Play(defaultdict(Pair), [], read_horizon(env, horizon)), END
     for step in random_play(env, "suggest_prior", episodes, seed, horizon):
         after = END if step.terminated else observations.number(step.observation) + 1
@@ -113,17 +117,20 @@ def look_at(env: gymnasium.Env[Any, Any], episodes: int, seed: int, horizon: int
 def size_of_rewards(play: Play) -> tuple[float, float, str]:
     """Mean and sd of mean rewards, and why."""
     low, high = float(play.rewards.min()), float(play.rewards.max())
-    mean = _rounded(float(np.mean([np.mean(pair.rewards) for pair in play.pairs.values()])))
+    means = np.array([np.mean(pair.rewards) for pair in play.pairs.values()])
+    mean = _rounded(float(means.mean()))
     if low < high:
-        sd = _rounded((high - low) / 2.0)
-        return mean, sd, f"mean={mean:g}, sd={sd:g}: rewards were {low:g} to {high:g}, and sd is half of that distance"
+        half, spread = (high - low) / 2.0, float(means.std())
+        sd = _rounded(sqrt(half * spread) if spread > 0.0 else half)
+        why = f"rewards were {low:g} to {high:g}, and the means of pairs spread by {spread:.2g}; sd is between the two"
+        return mean, sd, f"mean={mean:g}, sd={sd:g}: {why}"
     if low == 0.0:
         return 0.0, 1.0, "mean=0, sd=1: nothing was ever paid, so that sd is a guess; give one if you know the rewards"
     return mean, abs(mean), f"mean={mean:g}, sd={abs(mean):g}: every reward was {low:g}"
 
 
 def noise_of_rewards(play: Play, sd: float) -> tuple[float, str]:
-    """What the noise is thought to be, and why."""
+    """The suggested noise, and why."""
     again = [np.asarray(pair.rewards) for pair in play.pairs.values() if len(pair.rewards) > 1]
     spread = sum(float(((r - r.mean()) ** 2).sum()) for r in again)
     pooled = sqrt(((FIRST_NOISE * sd) ** 2 + spread) / (1 + sum(len(r) - 1 for r in again)))
@@ -137,7 +144,7 @@ def noise_of_rewards(play: Play, sd: float) -> tuple[float, str]:
 
 
 def mass_of_rows(play: Play) -> tuple[float, str]:
-    """What the mass of a Dirichlet row is thought to be, and why."""
+    """The suggested mass of a Dirichlet row, and why."""
     again = [(len(pair.successors), n) for pair in play.pairs.values() if (n := pair.successors.total()) > 1]
     different, most = sum(k for k, _ in again), max((n for _, n in again), default=0)
     # log Γ(α + n)/Γ(α), for n = 0, 1, …

@@ -43,7 +43,7 @@ class Walk:
     """Where somebody is in an MDP, and how they get on.
 
     ``numbering`` says what an observation is: the state's number ``within`` its layer, or ``through`` all
-    layers. ``auto`` is within where all layers are the same model and through elsewhere, so that what is
+    layers. ``auto`` is within if all layers are the same model and through elsewhere, so that what is
     observed always says what may happen next. ``noise`` overrides the MDP's own with a standard deviation
     for every (action, state).
     """
@@ -68,7 +68,7 @@ class Walk:
 
     @property
     def observation(self) -> int:
-        """What is seen here. Behind the last layer there is nothing to see: it stays the last state."""
+        """The current observation. After the last layer it stays the last state."""
         return self.place if self.within else self.state
 
     @property
@@ -105,7 +105,7 @@ class Walk:
             a = -1
         if not 0 <= a < self.mdp.reward.shape[0]:
             top = self.mdp.actions - 1
-            raise ValueError(f"action={action!r} is no action here: give a whole number from 0 to {top}")
+            raise ValueError(f"action={action!r} is not an action here: give a whole number from 0 to {top}")
         return a
 
     def _reward(self, a: int, s: int, rng: np.random.Generator) -> float:

@@ -1,12 +1,12 @@
-"""Agents side by side: what is compared, how it is tested, how it is told.
+"""Agents side by side: samples, tests, and how the result is presented.
 
-entrants      from runs to numbers, and what two agents' runs share
+samples       from runs to numbers, and what two agents' runs share
 compare       `compare` and its `Comparison`: intervals, tests, places
-telling       tables and one honest sentence
+text          tables and one honest sentence
 drawing       the figure
 """
 
 from klearning.lab.comparison.compare import Comparison, Pair, Standing, compare, contest
-from klearning.lab.comparison.entrants import METRICS, Entrant, Metric
+from klearning.lab.comparison.samples import METRICS, Metric, Sample
 
-__all__ = ["METRICS", "Comparison", "Entrant", "Metric", "Pair", "Standing", "compare", "contest"]
+__all__ = ["METRICS", "Comparison", "Metric", "Pair", "Sample", "Standing", "compare", "contest"]

@@ -1,7 +1,7 @@
 """`compare`: intervals for each agent, tests between them, and the places that these leave open.
 
 Places: an agent is behind those that beat it and before those that it beats, by tests adjusted so that the chance of
-any false one keeps its level. What is between is open, for all agents at once: a place is an interval, too.
+any false one keeps its level. Ranks in between stay open, for all agents at once: a rank is an interval, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from klearning.lab.comparison import drawing, telling
-from klearning.lab.comparison.entrants import METRICS, Entrant, Metric, enter, metric_of, pairing
+from klearning.lab.comparison import drawing, text
+from klearning.lab.comparison.samples import METRICS, Metric, Sample, metric_of, pairing, samples_of
 from klearning.numerics import checks
-from klearning.numerics.frames import data_frame
+from klearning.numerics.display.frames import data_frame
+from klearning.numerics.display.plots import Picture, pyplot_figure
 from klearning.numerics.statistics import (
     RESAMPLES,
     Chance,
@@ -49,7 +50,7 @@ class Standing(NamedTuple):
     iqm: Interval  # of the middle half; nan of times
     median: Interval  # of times in one world; nan of all else
     solved: Interval  # share of runs; nan of all but times
-    gap: Interval  # optimality gap, where several worlds have one scale; nan elsewhere
+    gap: Interval  # optimality gap, if several worlds have one scale; nan elsewhere
     first: int
     last: int
 
@@ -69,10 +70,10 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """What runs tell of agents. Prints as a table with one sentence; draws itself; `frame` for more."""
+    """A comparison of agents by their runs. Prints as a table with one sentence; `plot` and `frame` show more."""
 
     metric: str
-    entrants: tuple[Entrant, ...]
+    samples: tuple[Sample, ...]
     standings: tuple[Standing, ...]  # the best first
     pairs: tuple[Pair, ...]
     against: str | None = None
@@ -85,29 +86,32 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """What may be said, with the tests behind it."""
-        return telling.sentence(self)
+        """The conclusion, with the tests behind it."""
+        return text.sentence(self)
 
     def __str__(self) -> str:
-        return telling.text(self)
+        return text.text(self)
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return str(telling.html(self))
+        return str(text.html(self))
 
-    def plot(self) -> Any:
-        """A Matplotlib figure: means and IQM with intervals, performance profiles, probabilities of improvement."""
-        return drawing.draw(self)
+    def plot(self) -> Picture:
+        """A Matplotlib figure: means and IQM with intervals, performance profiles, probabilities of improvement.
+
+        A notebook shows it by itself; elsewhere call its ``show()`` or ``savefig()``.
+        """
+        return drawing.draw(self, pyplot_figure())
 
     def frame(self, table: str = "agents") -> "DataFrame":
         """A pandas DataFrame: a line per agent, or per tested pair ("pairs"), or per run ("runs")."""
-        return data_frame(telling.columns(self, checks.choice("table", table, TABLES)))
+        return data_frame(text.columns(self, checks.choice("table", table, TABLES)))
 
     def data(self) -> dict[str, Any]:
         """All of it as plain data, for JSON."""
-        return telling.data(self)
+        return text.data(self)
 
 
 def compare(
@@ -118,14 +122,14 @@ def compare(
     level: float = 0.95,
     seed: int = 0,
 ) -> Comparison:
-    """Compare agents by their runs: intervals, tests with Holm's rule, places, one honest sentence.
+    """Compare agents by their runs: intervals, tests with Holm's rule, rankings, one sentence.
 
-    ``results`` are runs by the name of an agent, two or more. What stands under a name is
+    ``results`` are runs by the name of an agent, two or more. Under each name is
 
     - `Runs`: a number per seed. Agents of different classes share nothing by having the same seeds, and are compared as
       two samples; variants of one class meet the same random streams, and are compared seed by seed;
-    - `Matches` of one game against one opponent: the same;
-    - a list of `Runs`, in worlds drawn from one law: a number per world, and pairs where all have the same worlds;
+    - `Runs` of one game against one opponent: the same;
+    - a list of `Runs`, in worlds drawn from one law: a number per world, and pairs if all have the same worlds;
     - numbers, one per run, from anywhere;
     - any of these by world, {"a world": runs, …}: then every world counts the same, regret is a share of what random
       play loses there (0: the optimum throughout), and resamples and permutations stay within a world.
@@ -134,11 +138,11 @@ def compare(
     longer than any). ``against`` names one agent that the others are compared with, in place of all pairs.
     """
     measure = metric_of(metric)
-    return contest(enter(results, measure), metric, against=against, level=level, seed=seed)
+    return contest(samples_of(results, measure), metric, against=against, level=level, seed=seed)
 
 
 def contest(
-    entrants: Sequence[Entrant],
+    samples: Sequence[Sample],
     metric: str = "regret",
     *,
     against: str | None = None,
@@ -148,21 +152,21 @@ def contest(
     """`compare` of what is in numbers already."""
     measure = metric_of(metric)
     if not isinstance(level, float) or not 0.5 <= level < 1.0:
-        raise ValueError(f"level={level!r} is no level: give a number from 0.5 to below 1, for example 0.95")
+        raise ValueError(f"level={level!r} is not a level: give a number from 0.5 to below 1, for example 0.95")
     if against is not None:
-        checks.choice("against", against, [entrant.name for entrant in entrants])
-    chosen = [(a, b) for a, b in combinations(entrants, 2) if against is None or against in (a.name, b.name)]
+        checks.choice("against", against, [sample.name for sample in samples])
+    chosen = [(a, b) for a, b in combinations(samples, 2) if against is None or against in (a.name, b.name)]
     shuffles = RESAMPLES * (1 + len(chosen) // MANY_PAIRS)
     tested = [_tested(a, b, measure, level, seed, shuffles) for a, b in chosen]
     adjusted = holm(np.array([pair.p_value for pair in tested]))
     pairs = tuple(pair._replace(adjusted=float(p)) for pair, p in zip(tested, adjusted, strict=True))
-    standings = [_standing(entrant, pairs, measure, level, seed, len(entrants)) for entrant in entrants]
+    standings = [_standing(sample, pairs, measure, level, seed, len(samples)) for sample in samples]
     ranked = sorted(standings, key=lambda standing: _rank(standing, measure))
-    worlds = tuple(entrants[0].numbers)
-    return Comparison(metric, tuple(entrants), tuple(ranked), pairs, against, level, worlds)
+    worlds = tuple(samples[0].numbers)
+    return Comparison(metric, tuple(samples), tuple(ranked), pairs, against, level, worlds)
 
 
-def _tested(a: Entrant, b: Entrant, measure: Metric, level: float, seed: int, shuffles: int) -> Pair:
+def _tested(a: Sample, b: Sample, measure: Metric, level: float, seed: int, shuffles: int) -> Pair:
     """Two agents, by the test that fits what their runs share."""
     shared = pairing(a, b)
     sign = 1.0 if measure.lower else -1.0
@@ -189,29 +193,27 @@ def _name(shared: str, measure: Metric) -> str:
     return "Brunner–Munzel, permuted" if measure.censored else "Welch’s t, permuted"
 
 
-def _standing(
-    entrant: Entrant, pairs: Sequence[Pair], measure: Metric, level: float, seed: int, agents: int
-) -> Standing:
-    sure = [pair for pair in pairs if pair.adjusted <= 1.0 - level and entrant.name in (pair.a, pair.b)]
-    ahead = sum(pair.ahead != entrant.name for pair in sure)
-    x = entrant.pooled
-    times, one = measure.censored, len(entrant.numbers) == 1
+def _standing(sample: Sample, pairs: Sequence[Pair], measure: Metric, level: float, seed: int, agents: int) -> Standing:
+    sure = [pair for pair in pairs if pair.adjusted <= 1.0 - level and sample.name in (pair.a, pair.b)]
+    ahead = sum(pair.ahead != sample.name for pair in sure)
+    x = sample.pooled
+    times, one = measure.censored, len(sample.numbers) == 1
     return Standing(
-        entrant.name,
+        sample.name,
         len(x),
-        NOTHING if times else stratified_mean(entrant.strata, level, seed),
-        NOTHING if times else interquartile_interval(entrant.strata, level, seed),
+        NOTHING if times else stratified_mean(sample.strata, level, seed),
+        NOTHING if times else interquartile_interval(sample.strata, level, seed),
         median_interval(x, level) if times and one else NOTHING,
         fraction_interval(int(np.isfinite(x).sum()), len(x), level) if times else NOTHING,
-        NOTHING if times or one else _gap(entrant, measure, level, seed),
+        NOTHING if times or one else _gap(sample, measure, level, seed),
         1 + ahead,
         agents - (len(sure) - ahead),
     )
 
 
-def _gap(entrant: Entrant, measure: Metric, level: float, seed: int) -> Interval:
+def _gap(sample: Sample, measure: Metric, level: float, seed: int) -> Interval:
     """Regret that is a share is 1 − a score, and never below 0: its mean is the optimality gap."""
-    scores = [1.0 - x for x in entrant.strata] if measure.lower else entrant.strata
+    scores = [1.0 - x for x in sample.strata] if measure.lower else sample.strata
     return optimality_gap(scores, level, seed)
 
 

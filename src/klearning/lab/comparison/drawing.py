@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from klearning.lab.figures.canvas import COLOURS, LINES, new_grid, series, styled
+from klearning.numerics.display.canvas import COLOURS, LINES, new_grid, series, styled
+from klearning.numerics.display.plots import Picture
 from klearning.numerics.statistics import Interval, performance_profile
 from klearning.numerics.types import Floats
 
@@ -16,11 +17,11 @@ MOST_PAIRS = 10  # drawn
 
 
 @styled
-def draw(c: "Comparison") -> Any:
-    """Three panels: intervals per agent, performance profiles, probabilities of improvement."""
+def draw(c: "Comparison", figure: Any = None) -> Picture:
+    """Three panels, on a new figure or the given one: intervals per agent, performance profiles, improvements."""
     pairs = _pairs(c)
     rows = max(len(c.standings), len(pairs))
-    figure, grid = new_grid(1, 3, 11.5, max(3.0, 0.9 + 0.32 * rows))
+    figure, grid = new_grid(1, 3, 11.5, max(3.0, 0.9 + 0.32 * rows), figure)
     looks = {standing.agent: series(i) for i, standing in enumerate(c.standings)}
     _draw_agents(grid[0, 0], c, looks)
     _draw_profiles(grid[0, 1], c, looks)
@@ -57,7 +58,7 @@ def _draw_agents(axes: Any, c: "Comparison", looks: dict[str, dict[str, Any]]) -
 
 def _is_wide(c: "Comparison") -> bool:
     """Whether agents differ by more than an axis without logarithms shows."""
-    x = np.concatenate([entrant.pooled for entrant in c.entrants])
+    x = np.concatenate([sample.pooled for sample in c.samples])
     x = x[np.isfinite(x)]
     return bool(x.size and x.min() > 0.0 and x.max() > 8.0 * x.min())
 
@@ -87,7 +88,7 @@ def _whisker(axes: Any, y: float, interval: Interval, colour: str, marker: str) 
 
 
 def _draw_profiles(axes: Any, c: "Comparison", looks: dict[str, dict[str, Any]]) -> None:
-    x, of = _thresholds(c), {entrant.name: entrant.pooled for entrant in c.entrants}
+    x, of = _thresholds(c), {sample.name: sample.pooled for sample in c.samples}
     sign = 1.0 if c.measure.lower else -1.0
     for i, standing in enumerate(c.standings):
         look = looks[standing.agent]
@@ -127,7 +128,7 @@ def _pairs(c: "Comparison") -> list[tuple[str, Interval, bool]]:
 
 def _thresholds(c: "Comparison", points: int = 200) -> Floats:
     """Where performance profiles are drawn: over all that the agents reached."""
-    x = np.concatenate([entrant.pooled for entrant in c.entrants])
+    x = np.concatenate([sample.pooled for sample in c.samples])
     finite = x[np.isfinite(x)]
     low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
     return np.geomspace(low, high, points) if _is_wide(c) else np.linspace(low, high, points)

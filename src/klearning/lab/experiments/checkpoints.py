@@ -1,7 +1,7 @@
-"""Work that survives: a checkpoint is written now and then, and taken up by whoever does the same work again.
+"""Checkpoints, written now and then, and used by the next process that does the same work.
 
 It is an archive of arrays behind its own checksum. It names the work and the versions that wrote it; what is broken, of
-another work or by other versions is dropped, and the work begins anew: it takes longer, and ends in the same bytes. Of
+another work or by other versions is dropped, and the work begins again: it takes longer, and ends in the same bytes. Of
 other versions, or another type of CPU, a warning tells.
 """
 
@@ -64,7 +64,7 @@ def write_checkpoint(path: Path, name: str, arrays: Arrays) -> None:
 
 
 def read_checkpoint(path: Path, name: str) -> Arrays:
-    """What was kept, by this name and these versions; ValueError if there is no such thing."""
+    """The checkpoint of this name and these versions; ValueError if there is none."""
     try:
         with opened(path, MOST_BYTES) as file:
             if bytes.fromhex(checksum_of(file, CHECKSUM_BYTES)) != _first(file):
@@ -76,7 +76,8 @@ def read_checkpoint(path: Path, name: str) -> Arrays:
     if not isinstance(work, dict) or work.get("name") != name or not isinstance(work.get("versions"), dict):
         raise ValueError("the checkpoint is of another work")
     if other := differences(work["versions"], versions()):
-        warnings.warn(f"{name[:12]} begins anew: its checkpoint was written with {other}", RuntimeWarning, stacklevel=2)
+        text = f"{name[:12]} starts again: its checkpoint was written with {other}"
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
         raise ValueError("the checkpoint is by other versions")
     return arrays
 

@@ -2,8 +2,9 @@
 
     name, protocol, world, world.depth, …, agent, agent.bonus, …, opponent, …, prior.reward, prior.reward.sd, …,
     prior.transitions, prior.transitions.mass, prior.span, prior.stationary, episodes, stop, evaluate_every, snapshots,
-    seed, ran, first_hit, solved, regret
+    keep, hint, device, seed, seeds, ran, first_hit, solved, solved_seeds, regret
 
+A row is one run, or a part of a spec of which some episodes are kept: its times are medians, its regret is a mean.
 A column with a dot is a parameter of what stands before the dot; a run that has no such parameter has None.
 """
 
@@ -18,18 +19,19 @@ from klearning.numerics.files import checksum
 
 Row = dict[str, Any]
 
-RESULTS = ("ran", "first_hit", "solved", "regret")
-FIRST, LAST = ("name", "protocol"), ("episodes", "stop", "evaluate_every", "snapshots", "seed", *RESULTS)
-NO_SETTINGS = ("name", "seed", *RESULTS)  # by these runs of one experiment differ
+RESULTS = ("ran", "first_hit", "solved", "solved_seeds", "regret")
+FIRST, LAST = ("name", "protocol"), ("seed", "seeds", *RESULTS)
+LENGTH, RARE = ("episodes", "stop", "evaluate_every", "snapshots"), ("keep", "hint", "device")
+NO_SETTINGS = ("name", "seed", "seeds", *RESULTS)  # by these runs of one experiment differ
 KINDS = ("world", "agent", "opponent", "prior")
 LONGEST = 200  # characters of a list that is written out
 MOST_COLUMNS = 500
 SCALARS = {str, float, int, bool, type(None)}
 KINDS_OF: dict[str, tuple[type, ...]] = {  # what is in the columns that every row has
     **dict.fromkeys(("name", "protocol", "world", "agent", "stop", "snapshots"), (str,)),
-    **dict.fromkeys(("episodes", "evaluate_every", "seed", "ran"), (int,)),
-    **dict.fromkeys(("first_hit", "solved"), (float, type(None))),
-    "regret": (float,),
+    **dict.fromkeys(("episodes", "evaluate_every", "seed", "seeds", "ran"), (int,)),
+    "solved_seeds": (int, type(None)),  # None if the world has no goal
+    **dict.fromkeys(("first_hit", "solved", "regret"), (float, type(None))),
 }
 
 
@@ -46,17 +48,23 @@ def settings(spec: Spec) -> Row:
         "stop": spec.stop,
         "evaluate_every": spec.evaluate_every,
         "snapshots": _cell(list(spec.snapshots)) if spec.snapshots else "[]",
+        **{name: _cell(_plain(value)) for name, value in spec.data().items() if name in RARE},
         "seed": spec.seed,
+        "seeds": spec.seeds,
     }
 
 
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
 def row_of(spec: Spec, facts: Mapping[str, Any]) -> Row:
-    """What is listed of a run."""
+    """The row of a run in listings."""
     return {"name": spec.name, **settings(spec), **{key: facts[key] for key in RESULTS}}
 
 
 def is_row(row: Any) -> bool:
-    """Whether this can be what `row_of` gives, whoever wrote it."""
+    """Whether this can be a result of `row_of`, whatever wrote it."""
     if not isinstance(row, dict) or len(row) > MOST_COLUMNS or not SCALARS.issuperset(map(type, row.values())):
         return False
     return _are_kinds(tuple(type(row.get(name, ...)) for name in KINDS_OF))
@@ -90,7 +98,7 @@ def column_names(rows: Iterable[Row]) -> list[str]:
     """The columns of all rows, parameters beside what they belong to."""
     names = {name for row in rows for name in row} | {*FIRST, *LAST, "world", "agent"}
     inner = [name for kind in KINDS for name in sorted(names) if name.partition(".")[0] == kind]
-    return [*FIRST, *inner, *LAST]
+    return [*FIRST, *inner, *LENGTH, *(name for name in RARE if name in names), *LAST]
 
 
 def columns(rows: Sequence[Row]) -> dict[str, list[Any]]:
@@ -160,7 +168,7 @@ def differences(rows: Sequence[Row]) -> list[Row]:
 
 
 def _whole(name: str) -> str:
-    """What a parameter belongs to."""
+    """The owner of a parameter."""
     return name.rpartition(".")[0]
 
 

@@ -4,13 +4,12 @@ In a spec the game stands where a world would, a round is an episode, and there 
 prior is {"reward": …} alone; of a Markov game it is that of a world.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from klearning.games.game import Game
 from klearning.games.markov import MarkovGame
-from klearning.games.match import Rounds
-from klearning.games.matches import OPPONENTS, check_agent, matchmaker
+from klearning.games.matches import OPPONENTS, check_agent, checked_belief
 from klearning.games.player import Player
 from klearning.numerics import checks
 from klearning.simulators import codec
@@ -21,13 +20,12 @@ Data = dict[str, Any]
 
 
 class Pairing(NamedTuple):
-    """Who plays what against whom, and what makes a match of a seed, rounds, and whether to keep mixtures."""
+    """Who plays what against whom, and what both believe."""
 
     agent: Player
     game: Game | MarkovGame
     opponent: Player
     belief: Gaussian | Prior
-    new_match: Callable[[int, int, bool], Rounds]
 
 
 def opponent_data(opponent: Any, agent: Data) -> Data:
@@ -37,7 +35,7 @@ def opponent_data(opponent: Any, agent: Data) -> Data:
         return agent if player is None else codec.instance_data("player", player)
     if not isinstance(opponent, Mapping | Player | type):
         words = ", ".join(map(repr, OPPONENTS))
-        raise ValueError(f"opponent={opponent!r} is no data: give one of {words}, or a player, {{'name': …}}")
+        raise ValueError(f"opponent={opponent!r} is not data: give one of {words}, or a player, {{'name': …}}")
     return codec.instance_data("player", opponent)
 
 
@@ -49,12 +47,12 @@ def player_data(agent: Any) -> Data:
 
 
 def prior_data(game: Data, agent: Data, opponent: Data, given: Any = None) -> Data:
-    """What both sides believe, with every parameter; by default what `play` has, the noise of the game among it."""
+    """The belief of both sides, with every parameter; by default that of `play`, with the noise of the game."""
     place, ours, theirs = _build(game), codec.build("player", agent), codec.build("player", opponent)
     if isinstance(given, Mapping):
         belief: Any = {**given, "reward": _with_noise(given.get("reward", {}), place.noise)}
     else:
-        belief, _ = matchmaker(ours, place, theirs, given)
+        belief = checked_belief(ours, place, theirs, given)
     if isinstance(place, MarkovGame):
         return codec.prior_data(belief)
     if isinstance(belief, Gaussian):
@@ -73,17 +71,16 @@ def _with_noise(reward: Any, noise: float) -> Any:
 
 
 def build_pairing(game: Data, agent: Data, opponent: Data, prior: Data) -> Pairing:
-    """The things themselves; ValueError where they do not fit together."""
+    """The things themselves; ValueError if they do not fit together."""
     place, ours, theirs = _build(game), codec.build("player", agent), codec.build("player", opponent)
-    belief, new_match = matchmaker(ours, place, theirs, build_belief(prior))
-    return Pairing(ours, place, theirs, belief, new_match)
+    return Pairing(ours, place, theirs, checked_belief(ours, place, theirs, build_belief(prior)))
 
 
 def build_belief(prior: Data) -> Gaussian | Prior:
     """The inverse of `prior_data`."""
     if "transitions" in prior:
         return codec.build_prior(prior)
-    belief: Any = codec.build_prior(codec.prior_data(prior)).reward  # that it is a Gaussian the matchmaker asks for
+    belief: Any = codec.build_prior(codec.prior_data(prior)).reward  # that it is a Gaussian the checked_belief asks for
     return belief
 
 

@@ -1,12 +1,11 @@
 """The store: a folder of runs, each named by its spec, and an index that can always be rebuilt.
 
-    store/runs/ab/abcdef…/spec.json     what was run, canonical
+    store/runs/ab/abcdef…/spec.json     what was run, canonical: one part of a spec (`Spec.parts`)
                           arrays.npz    what came of it
                           meta.json     checksum of the arrays, versions of the libraries
-    store/checkpoints/abcdef….npz       runs and parts of batches under way
-    store/batches/abcdef….npz, .json    many small runs in one file: see batch.py
+    store/checkpoints/abcdef….npz       what is under way
     store/set-aside/                    what was found broken, never used
-    store/index.jsonl                   what is listed of every run; made anew from the folders if it is missing
+    store/index.jsonl                   what is listed of every run; rebuilt from the folders if it is missing
 
 A run's folder is filled under another name, flushed, and renamed: it is whole or it is not there. Any number of
 processes may write into one store; who comes second to the same run finds it done.
@@ -26,19 +25,20 @@ import shutil
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from importlib.metadata import version
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from klearning.games.matches import Matches
-from klearning.lab.experiments.columns import Row, columns, in_order, is_row, row_of
+from klearning.lab.experiments.columns import RESULTS, Row, columns, in_order, is_row, row_of
 from klearning.lab.experiments.index import Index
-from klearning.lab.experiments.spec import Spec, build_agent, build_match, build_prior, build_world, spec_from_json
+from klearning.lab.experiments.results import check_arrays, facts, runs_of, together
+from klearning.lab.experiments.spec import Spec, spec_from_json
+from klearning.numerics.display.frames import data_frame
 from klearning.numerics.files import (
     arrays_to_bytes,
     check_writable,
@@ -46,7 +46,6 @@ from klearning.numerics.files import (
     checksum_of,
     flush_folder,
     is_abandoned,
-    is_file,
     is_folder,
     json_from,
     opened,
@@ -56,20 +55,18 @@ from klearning.numerics.files import (
     write_file,
     write_whole,
 )
-from klearning.numerics.frames import data_frame
-from klearning.tabular.trials import regret
-from klearning.tabular.trials.run import Runs
+from klearning.numerics.types import Arrays
+from klearning.tabular.trials.runs import Runs
 from klearning.version import __version__
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-FOLDERS = ("runs", "checkpoints", "batches", "set-aside")
+FOLDERS = ("runs", "checkpoints", "set-aside")
 INDEX = "index.jsonl"
 FILES = ("spec.json", "arrays.npz", "meta.json")  # of a run
-ARRAYS = ("optimal_value", "values", "returns", "hits")  # what every run has
 NAME = re.compile("[0-9a-f]{64}")
-MOST_BYTES = 2**29  # of the arrays of a run, a checkpoint or a batch, packed or not
+MOST_BYTES = 2**29  # of the arrays of a run or a checkpoint, packed or not
 HEADER = 256  # bytes that an array in an archive has besides its numbers, at most
 FORMULA = tuple("=+-@\t\r")  # what a formula in a spreadsheet begins with
 BROKEN = (OSError, KeyError, TypeError, ValueError, RecursionError)  # what reading a run that nobody wrote may raise
@@ -77,107 +74,6 @@ BROKEN = (OSError, KeyError, TypeError, ValueError, RecursionError)  # what read
 
 class StoreError(OSError):
     """The store cannot be read or written; the message says where and why."""
-
-
-@dataclass(frozen=True, eq=False)
-class Record:
-    """One finished run."""
-
-    spec: Spec
-    arrays: dict[str, NDArray[Any]]
-
-    @property
-    def optimal_value(self) -> float:
-        return float(self.arrays["optimal_value"])
-
-    @property
-    def ran(self) -> int:
-        """Episodes that were run: fewer than asked for where it stopped when solved."""
-        return len(self.arrays["hits"])
-
-    @property
-    def first_hit(self) -> float:
-        return float(regret.first_hit(self.arrays["hits"]))
-
-    @property
-    def solved(self) -> float:
-        return float(regret.time_to_solve(self.arrays["hits"]))
-
-    @property
-    def regret(self) -> NDArray[np.float64]:
-        """Cumulative, an entry an episode."""
-        return regret.cumulative_regret(self.optimal_value, self.arrays["values"])
-
-    def row(self) -> Row:
-        """What is listed of it."""
-        return row_of(self.spec, facts(self.arrays))
-
-
-def _common_spec(records: Sequence[Record], kind: str) -> Spec:
-    """What records of one kind share that differ in their seed alone; ValueError where they do not."""
-    if not records:
-        raise ValueError("specs=[] is empty: give the specs of some runs")
-    spec = records[0].spec
-    if spec.kind != kind:
-        other = "matches" if spec.kind == "game" else "runs"
-        raise ValueError(f"run {spec.name[:12]} is of a {spec.kind}: read it by store.{other}")
-    for record in records:
-        if replace(record.spec, seed=0).canonical != replace(spec, seed=0).canonical:
-            raise ValueError(
-                f"run {record.spec.name[:12]} differs from {spec.name[:12]} in more than its seed: give alike"
-            )
-    return spec
-
-
-def _stacked(records: Sequence[Record], name: str) -> NDArray[Any]:
-    return np.stack([record.arrays[name] for record in records])
-
-
-def matches_of(records: Sequence[Record]) -> Matches:
-    """Matches that differ in their seed alone, put together, without the mixtures of their rounds."""
-    pairing = build_match(_common_spec(records, "game"))
-    values, payoffs = _stacked(records, "values"), _stacked(records, "returns")
-    *states, rows, columns = records[0].arrays["visits"].shape
-    none = (len(records), 0, *states)
-    return Matches(
-        pairing.agent, pairing.game, pairing.opponent, pairing.belief, tuple(record.spec.seed for record in records),
-        values, payoffs, np.zeros((*none, columns)), np.zeros((*none, rows)), np.nan,
-    )  # fmt: skip
-
-
-def runs_of(records: Sequence[Record]) -> Runs:
-    """Runs that differ in their seed alone, put together."""
-    spec = _common_spec(records, "world")
-    for record in records:
-        if record.ran < spec.episodes or "visits" not in record.arrays:
-            raise ValueError(f'run {record.spec.name[:12]} ended when solved: give runs with stop="never"')
-    agent, world, stacked = build_agent(spec), build_world(spec), partial(_stacked, records)
-
-    return Runs(
-        agent=agent,
-        world=world,
-        prior=build_prior(spec, world),
-        seeds=tuple(record.spec.seed for record in records),
-        optimal_value=records[0].optimal_value,
-        values=stacked("values"),
-        returns=stacked("returns"),
-        hits=stacked("hits"),
-        visits=stacked("visits").transpose(0, 2, 1),
-        diagnostics={name: stacked(f"diagnostic_{name}") for name in agent.diagnostics},
-        seconds=np.nan,
-    )
-
-
-def facts(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    """What a list says of a finished run, besides its spec."""
-    hits, values, best = arrays["hits"], arrays["values"], float(arrays["optimal_value"])
-    first, solved = float(regret.first_hit(hits)), float(regret.time_to_solve(hits))
-    return {
-        "ran": len(hits),
-        "first_hit": None if np.isnan(first) else first,
-        "solved": None if np.isnan(solved) else solved,
-        "regret": float(regret.cumulative_regret(best, values)[-1]),
-    }
 
 
 class Store:
@@ -197,7 +93,7 @@ class Store:
                 for folder in ("runs", "checkpoints"):
                     (self.path / folder).mkdir(parents=True, exist_ok=True)
             elif not is_folder(self.path / "runs"):
-                raise StoreError(f"{self.path} is no store: it has no folder `runs`")
+                raise StoreError(f"{self.path} is not a store: it has no folder `runs`")
         except OSError as error:
             raise StoreError(f"cannot use the store {self.path}: {error.strerror or error}") from None
 
@@ -207,21 +103,18 @@ class Store:
     def checkpoint(self, name: str) -> Path:
         return self.path / "checkpoints" / f"{name}.npz"
 
-    def batch(self, name: str) -> Path:
-        return self.path / "batches" / f"{name}.json"
-
     def __contains__(self, spec: Spec) -> bool:
-        return self._has(spec.name)
+        return all(self._has(part.name) for part in spec.parts())
 
     def _has(self, name: str) -> bool:
         """Whether there is a run of this name: a folder, reached by folders alone."""
         folder = self.folder(name)
         return is_folder(folder) and is_folder(folder.parent)
 
-    def put(self, spec: Spec, arrays: dict[str, NDArray[Any]]) -> None:
-        """Keep a finished run; where it is there already, nothing changes."""
+    def put(self, spec: Spec, arrays: dict[str, NDArray[Any]], goal: bool = True) -> None:
+        """Keep a finished part of a spec; if it is there already, nothing changes. ``goal``: whether there is one."""
         data = packed(arrays)
-        meta = page({**provenance(data), "facts": facts(arrays)})
+        meta = page({**provenance(data), "facts": facts(spec, arrays, goal)})
         files = {"spec.json": (spec.canonical + "\n").encode(), "arrays.npz": data, "meta.json": meta}
         self.put_files(spec.name, files)
 
@@ -250,28 +143,47 @@ class Store:
         self.checkpoint(name).unlink(missing_ok=True)
 
     def files(self, name: str) -> dict[str, bytes]:
-        """The files of a finished run, by their names; none where it is not there."""
+        """The files of a finished run, by their names; none if it is not there."""
         folder = self.folder(name)
         return {file: read_bytes(folder / file, MOST_BYTES) for file in FILES} if self._has(name) else {}
 
-    def get(self, spec: Spec) -> Record:
-        """A finished run; KeyError where there is none."""
-        if spec not in self:
-            raise KeyError(f"no run {spec.name[:12]} in {self.path}")
-        return self.read(self.folder(spec.name))
+    def get(self, spec: Spec) -> Runs:
+        """The result of a spec, all of its seeds; KeyError if a part of it is missing."""
+        return self.runs([spec])
 
-    def read(self, folder: Path) -> Record:
-        """Read and check one run; ValueError, with the reason, if anything is wrong."""
+    def runs(self, specs: Sequence[Spec]) -> Runs:
+        """Results that differ in their seeds alone, as one, as `run` returns them; KeyError if one is missing.
+
+        A store keeps no clock: their ``seconds`` are nan.
+        """
+        parts = [part for spec in specs for part in spec.parts()]
+        return together([runs_of(part, self.arrays(part)) for part in parts])
+
+    def arrays(self, spec: Spec) -> Arrays:
+        """The arrays of one part of a spec, by name; KeyError if there are none."""
+        if not self._has(spec.name):
+            raise KeyError(f"no run {spec.name[:12]} in {self.path}")
+        return self._read(self.folder(spec.name))[1]
+
+    def read(self, folder: Path) -> Runs:
+        """Read and check one part; ValueError, with the reason, if anything is wrong."""
+        return runs_of(*self._read(folder))
+
+    def has_goal(self, folder: Path) -> bool:
+        """Whether the world of a run has a goal, by its page; no world is built."""
+        return _page(folder / "meta.json")["facts"]["solved_seeds"] is not None
+
+    def _read(self, folder: Path) -> tuple[Spec, Arrays]:
         try:
             spec, meta = _spec_of(folder), _page(folder / "meta.json")
             with opened(folder / "arrays.npz", MOST_BYTES) as file:
                 if checksum_of(file) != meta["arrays_sha256"]:
                     raise ValueError("its arrays have another checksum")
                 arrays = unpack(file, most=MOST_BYTES)[1]
-            _check_arrays(spec, arrays)
-            if "facts" in meta and meta["facts"] != facts(arrays):
+            check_arrays(spec, arrays)
+            if meta["facts"] != facts(spec, arrays, meta["facts"]["solved_seeds"] is not None):
                 raise ValueError("its page says other things than its arrays")
-            return Record(spec, arrays)
+            return spec, arrays
         except BROKEN as error:
             raise self._broken(folder, error) from None
 
@@ -288,13 +200,13 @@ class Store:
             return False
 
     def missing(self, specs: Iterable[Spec]) -> list[Spec]:
-        """Those that are not there, each once; what is there and broken is set aside first."""
+        """The parts of them that are not there, each once; what is there and broken is set aside first."""
         absent = []
-        for spec in {spec.name: spec for spec in specs}.values():
-            if spec in self and not self.is_sound(spec):
-                self.set_aside(self.folder(spec.name))
-            if spec not in self:
-                absent.append(spec)
+        for part in {part.name: part for spec in specs for part in spec.parts()}.values():
+            if part in self and not self.is_sound(part):
+                self.set_aside(self.folder(part.name))
+            if part not in self:
+                absent.append(part)
         return absent
 
     def folders(self) -> Iterator[Path]:
@@ -313,8 +225,8 @@ class Store:
                 ours = NAME.fullmatch(entry.name) is not None and entry.name.startswith(group.name)
                 yield entry, ours and entry.is_dir(follow_symlinks=False)
 
-    def records(self) -> Iterator[Record]:
-        """All sound runs; broken ones are set aside and reported by `verify`, and never used."""
+    def results(self) -> Iterator[Runs]:
+        """All that is sound, part by part; what is broken is set aside and reported by `verify`, and never used."""
         for folder in self.folders():
             try:
                 yield self.read(folder)
@@ -322,27 +234,20 @@ class Store:
                 continue
 
     def verify(self) -> list[str]:
-        """Read everything: runs, batches, the index. Set aside what is broken or foreign, and say what."""
+        """Read everything: runs and the index. Set aside what is broken or foreign, and say what."""
         complaints, rows = [], {}
         for entry, ours in list(self._entries()):
             path = Path(entry.path)
             try:
                 if not ours:
-                    raise ValueError(f"{path.name} in {self.path} is no run of ours")
-                rows[path.name] = self.read(path).row()
+                    raise ValueError(f"{path.name} in {self.path} is not a run of klearning")
+                spec, arrays = self._read(path)
+                rows[path.name] = row_of(spec, facts(spec, arrays, self.has_goal(path)))
             except ValueError as error:
                 complaints.append(f"{error}; set aside")
                 self.set_aside(path)
-        for path in sorted((self.path / "batches").glob("*.json")):
-            try:
-                with opened(path.with_suffix(".npz"), MOST_BYTES) as file:
-                    if checksum_of(file) != _page(path)["arrays_sha256"]:
-                        raise ValueError("its arrays have another checksum")
-            except BROKEN as error:
-                complaints.append(f"batch {path.stem[:12]} in {self.path} is broken: {error}; set aside")
-                self.set_aside(path)
         if self._index.rebuild(rows):
-            complaints.append(f"the index of {self.path} differed from the runs; made anew")
+            complaints.append(f"the index of {self.path} differed from the runs; rebuilt")
         return complaints
 
     def set_aside(self, path: Path) -> None:
@@ -353,9 +258,9 @@ class Store:
     def gc(self) -> list[str]:
         """Remove what nothing will use: abandoned writes, checkpoints of finished runs, what was set aside.
 
-        Of a link the link is removed, and never what it leads to. What cannot be removed stays, and is not listed.
+        Of a link the link is removed, and never its target. A run that cannot be removed stays, and is not listed.
         """
-        folders = [self.path / name for name in ("runs", "checkpoints", "batches")]
+        folders = [self.path / name for name in ("runs", "checkpoints")]
         leftovers = [path for folder in folders if is_folder(folder) for path in folder.iterdir() if is_abandoned(path)]
         leftovers += [path for path in (self.path / "checkpoints").glob("*.npz") if self._is_done(path.stem)]
         shelf = self.path / "set-aside"
@@ -368,16 +273,15 @@ class Store:
         return removed
 
     def _is_done(self, name: str) -> bool:
-        """Whether a run, or the batch of which ``name`` is a part, is finished."""
-        whole = name.partition(".")[0]
-        return NAME.fullmatch(whole) is not None and (self._has(name) or is_file(self.batch(whole)))
+        """Whether the work of this name is finished."""
+        return NAME.fullmatch(name) is not None and self._has(name)
 
     def rows(self) -> list[Row]:
-        """What is listed of every sound run, in order of protocol, world, agent, their parameters, and seed."""
+        """The row of every sound run, in order of protocol, world, agent, their parameters, and seed."""
         return self.listing().rows
 
     def listing(self) -> "Listing":
-        """What is listed of every sound run, and a line for each that is broken."""
+        """The row of every sound run, and a line for each that is broken."""
         there = {entry.name for entry, ours in self._entries() if ours}
         broken: list[str] = []
 
@@ -395,22 +299,9 @@ class Store:
         """One line per run, with a column for every setting: a pandas DataFrame."""
         return data_frame(columns(self.rows()))
 
-    def runs(self, specs: Sequence[Spec]) -> Runs:
-        """Finished runs that differ in their seed alone, as `run` returns them; KeyError where one is missing.
-
-        ``seconds`` is nan, because the store keeps no clock.
-        """
-        return runs_of([self.get(spec) for spec in specs])
-
-    def matches(self, specs: Sequence[Spec]) -> Matches:
-        """The same of specs with an opponent, as `games.play` returns them."""
-        return matches_of([self.get(spec) for spec in specs])
-
     def _row(self, folder: Path) -> Row:
-        """What is listed of a run. Its arrays are unpacked only if its page has no facts."""
+        """The row of a run. Its arrays are not unpacked."""
         spec, meta = _spec_of(folder), _page(f"{folder}/meta.json")
-        if "facts" not in meta:
-            return self.read(folder).row()
         if not _is_whole(folder, meta):
             raise ValueError("its arrays have another checksum")
         row = row_of(spec, meta["facts"])
@@ -418,25 +309,44 @@ class Store:
             raise ValueError("its page does not say how it went")
         return row
 
-    def export(self, path: Path, rows: Sequence[Row] | None = None) -> int:
+    def export(self, path: Path, rows: Sequence[Row] | None = None, curves: bool = False) -> int:
         """Write one line per run, or these ``rows``, with a column for every setting, as .csv or .parquet.
 
-        Returns how many. In a .csv, a text that a spreadsheet would take for a formula has an apostrophe before it.
+        With ``curves`` it is one line per kept episode of a run. Returns how many runs.
+        In a .csv, a text that a spreadsheet would take for a formula has an apostrophe before it.
         """
         forms = {".csv": _as_csv, ".parquet": _as_parquet}
         if path.suffix not in forms:
             raise ValueError(f"path={str(path)!r} is neither .csv nor .parquet: give one of these endings")
         check_writable(path)
         listed = self.rows() if rows is None else rows
-        write_file(path, forms[path.suffix](columns(listed)))
+        write_file(path, forms[path.suffix](self._curves(listed) if curves else columns(listed)))
         return len(listed)
+
+    def _curves(self, rows: Sequence[Row]) -> dict[str, list[Any]]:
+        """The settings of these runs, and of every kept episode its value, regret and return; empty after the end."""
+        runs = [self.read(self.folder(row["name"])) for row in rows]
+        lines = [i for i, part in enumerate(runs) for _ in range(part.values.size)]
+        settings = {name: values for name, values in columns(rows).items() if name not in ("seed", "seeds", *RESULTS)}
+        return {
+            **{name: [values[i] for i in lines] for name, values in settings.items()},
+            "seed": [seed for part in runs for seed in part.seeds for _ in part.points],
+            "episode": [t for part in runs for _ in part.seeds for t in part.points.tolist()],
+            "value": [x for part in runs for x in _numbers(part.values)],
+            "regret": [x for part in runs for x in _numbers(part.regret)],
+            "return": [x for part in runs for x in _numbers(part.returns)],
+        }
 
 
 class Listing(NamedTuple):
-    """What a store holds, as rows; and what of it could not be read, a line each."""
+    """The runs of a store as rows, and a line for each run that could not be read."""
 
     rows: list[Row]
     broken: list[str]
+
+
+def _numbers(x: NDArray[Any]) -> list[float | None]:
+    return [number if isfinite(number) else None for number in x.ravel().tolist()]
 
 
 def _as_csv(table: dict[str, list[Any]]) -> bytes:
@@ -448,7 +358,7 @@ def _as_csv(table: dict[str, list[Any]]) -> bytes:
 
 
 def _literal(value: Any) -> Any:
-    """A cell that is no formula in a spreadsheet."""
+    """A cell that a spreadsheet does not read as a formula."""
     if isinstance(value, str) and value[:1] in FORMULA:
         try:
             float(value)
@@ -492,12 +402,11 @@ def page(content: dict[str, Any]) -> bytes:
 
 
 def _page(path: Path | str) -> dict[str, Any]:
-    """Read a page; ValueError if it is damaged. Pages of earlier versions have no checksum of their own."""
+    """Read a page; ValueError if it is damaged."""
     content = json_from(read_bytes(path))
     if not isinstance(content, dict):
-        raise ValueError(f"{Path(path).name} is no page")
-    digest = content.pop("page_sha256", None)
-    if digest is not None and digest != checksum(json.dumps(content, sort_keys=True).encode()):
+        raise ValueError(f"{Path(path).name} is not a page")
+    if content.pop("page_sha256", None) != checksum(json.dumps(content, sort_keys=True).encode()):
         raise ValueError(f"{Path(path).name} has another checksum")
     return content
 
@@ -516,30 +425,14 @@ def _spec_of(folder: Path) -> Spec:
     return spec
 
 
-def _check_arrays(spec: Spec, arrays: dict[str, NDArray[Any]]) -> None:
-    """Names, kinds and shapes of what every run has."""
-    if missing := [name for name in ARRAYS if name not in arrays]:
-        raise ValueError(f"it has no array {missing[0]!r}")
-    length = len(arrays["hits"]) if arrays["hits"].ndim == 1 else -1
-    if (
-        arrays["optimal_value"].shape != ()
-        or arrays["optimal_value"].dtype.kind != "f"
-        or not 0 < length <= spec.episodes
-    ):
-        raise ValueError("its arrays are not those of a run")
-    for name, kind in (("values", "f"), ("returns", "f"), ("hits", "b")):
-        if arrays[name].shape != (length,) or arrays[name].dtype.kind != kind:
-            raise ValueError(f"its {name} are not one per episode")
-
-
 def provenance(data: bytes) -> dict[str, Any]:
-    """What is written beside an archive: its checksum, and the versions that made it."""
+    """The record beside an archive: its checksum, and the versions that made it."""
     return {"arrays_sha256": checksum(data), "versions": versions()}
 
 
 @cache
 def versions() -> dict[str, str]:
-    """What the last digits of a result may depend on: a compiler fuses other operations on another type of CPU."""
+    """Versions and CPU: compilers fuse other operations on another type of CPU, which changes the last digits."""
     from numba.core.registry import cpu_target
 
     _, cpu, features = cpu_target.target_context.codegen().magic_tuple()
@@ -554,7 +447,7 @@ def versions() -> dict[str, str]:
 
 
 def differences(there: dict[str, Any], here: dict[str, str]) -> str:
-    """What differs between the versions there and here; empty if nothing does."""
+    """Differences between the versions there and here; empty if there are none."""
     return ", ".join(
         f"{name} {there.get(name)!s:.60}, not {here[name]}" for name in here if there.get(name) != here[name]
     )

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from klearning.lab.experiments.spec import Spec
-from klearning.lab.experiments.store import Record, Store
-from klearning.numerics.types import Floats, Ints
+from klearning.lab.experiments.store import Store
+from klearning.numerics.types import Ints
+from klearning.tabular.trials.runs import Runs
 
 POINTS = 50  # of a curve, spaced evenly, and as many spaced evenly by ratio
 
@@ -19,35 +19,24 @@ def agent_key(spec: Spec) -> str:
     return json.dumps(spec.agent, sort_keys=True)
 
 
-@dataclass(frozen=True, eq=False)
-class RunSummary:
-    """One run in a few numbers; its arrays stay in the folder."""
-
-    spec: Spec
-    folder: Path
-    ran: int
-    first_hit: float
-    solved: float
-    regret: Floats  # cumulative, at `moments`; empty where the run was cut short or policies were hardly evaluated
-    sweeps: float  # mean a planning step, nan where the agent does not say
-
-    @property
-    def agent(self) -> str:
-        return agent_key(self.spec)
-
-    @property
-    def contestant(self) -> str:
-        """An agent and its prior."""
-        return f"{self.agent} {json.dumps(self.spec.prior, sort_keys=True)}"
+def contestant_key(spec: Spec) -> str:
+    """An agent and its prior."""
+    return f"{agent_key(spec)} {json.dumps(spec.prior, sort_keys=True)}"
 
 
 @dataclass(frozen=True, eq=False)
 class StoreSummary:
-    """What a store holds."""
+    """A summary of a store.
+
+    ``runs`` are of one seed each. Of those that have curves the regret is kept at `moments`; the others were cut short,
+    or their policies were hardly evaluated, and have no points. Specs that keep some episodes belong to studies of
+    papers, which read them. ``goalless`` are the names of runs whose world has no goal.
+    """
 
     store: Store
-    runs: list[RunSummary]
+    runs: list[Runs]
     unreadable: list[str]
+    goalless: frozenset[str] = frozenset()
 
 
 def moments(episodes: int) -> Ints:
@@ -57,34 +46,29 @@ def moments(episodes: int) -> Ints:
 
 
 def summarise(store: Store) -> StoreSummary:
-    runs, unreadable = [], []
+    runs, unreadable, goalless = [], [], set()
     for folder in store.folders():
         try:
-            runs.append(_summary(store.read(folder), folder))
+            result = store.read(folder)
+            if not result.spec.keep and result.spec.device == "cpu":
+                runs.append(_summary(result))
+                if not store.has_goal(folder):
+                    goalless.add(result.spec.name)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
             unreadable.append(str(error) if "broken" in str(error) else f"run {folder.name[:12]} is odd: {error}")
-    return StoreSummary(store, runs, unreadable)
+    return StoreSummary(store, runs, unreadable, frozenset(goalless))
 
 
-def _summary(record: Record, folder: Path) -> RunSummary:
-    spec, hits, values = record.spec, record.arrays["hits"], record.arrays["values"]
-    if not (hits.ndim == values.ndim == 1 and len(hits) == len(values) > 0 and np.isfinite(values).all()):
+def _summary(runs: Runs) -> Runs:
+    spec, length = runs.spec, len(runs.points)
+    if not np.isfinite(runs.values).all():
         raise ValueError("its hits and values are not one number an episode")
-    for kind in ("world", "agent"):
-        if not isinstance(getattr(spec, kind)["name"], str):
-            raise ValueError(f"its {kind} has no name")
-    if not isinstance(spec.protocol, str) or not isinstance(spec.prior, dict):
-        raise ValueError("its protocol or prior is no such thing")
-    whole = spec.stop == "never" and len(values) == spec.episodes and spec.evaluate_every * 20 <= spec.episodes
-    regret = record.regret[moments(spec.episodes) - 1] if whole or spec.episodes == len(values) == 1 else np.empty(0)
-    sweeps = record.arrays.get("diagnostic_sweeps")
-    return RunSummary(
-        spec, folder, record.ran, record.first_hit, record.solved, regret,
-        float(sweeps.mean()) if sweeps is not None and sweeps.size else float("nan"),
-    )  # fmt: skip
+    whole = spec.stop == "never" and length == spec.episodes and spec.evaluate_every * 20 <= spec.episodes
+    few = runs.at(moments(spec.episodes) if whole or spec.episodes == length == 1 else ())
+    return replace(few, visits=None, snapshots={})  # read again by those who show them
 
 
-def setting(run: RunSummary, *free: str, any_prior: bool = False) -> str:
+def setting(run: Runs, *free: str, any_prior: bool = False) -> str:
     """All of a spec that must be equal for two runs to be compared.
 
     ``free`` are parameters of the world that vary; ``any_prior`` lets what agents know vary, too.
@@ -96,18 +80,18 @@ def setting(run: RunSummary, *free: str, any_prior: bool = False) -> str:
     return json.dumps(data, sort_keys=True)
 
 
-def together(runs: Iterable[RunSummary], *free: str, any_prior: bool = False) -> list[list[RunSummary]]:
+def together(runs: Iterable[Runs], *free: str, any_prior: bool = False) -> list[list[Runs]]:
     """Runs that can be compared, the largest company first."""
-    groups: dict[str, list[RunSummary]] = {}
+    groups: dict[str, list[Runs]] = {}
     for run in runs:
         groups.setdefault(setting(run, *free, any_prior=any_prior), []).append(run)
     ranked = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    return [sorted(members, key=lambda run: (run.contestant, run.spec.seed)) for _, members in ranked]
+    return [sorted(members, key=lambda run: (contestant_key(run.spec), run.spec.seed)) for _, members in ranked]
 
 
-def by_contestant(runs: Iterable[RunSummary]) -> list[list[RunSummary]]:
+def by_contestant(runs: Iterable[Runs]) -> list[list[Runs]]:
     """Runs by agent and by what it knows."""
-    companies: dict[str, list[RunSummary]] = {}
+    companies: dict[str, list[Runs]] = {}
     for run in runs:
-        companies.setdefault(run.contestant, []).append(run)
+        companies.setdefault(contestant_key(run.spec), []).append(run)
     return list(companies.values())

@@ -11,7 +11,7 @@ from pkgutil import iter_modules
 from klearning.lab.experiments.spec import Spec
 from klearning.lab.papers.paper import Paper
 
-DEFAULT = "odonoghue2021"  # the one that `klearning reproduce` means where none is named
+DEFAULT = "odonoghue2021"  # the one that `klearning reproduce` means if none is named
 PAPERS: dict[str, Paper] = {}
 
 
@@ -29,9 +29,9 @@ def command_line(paper: Paper, words: str = "") -> str:
 
 
 def command_of(specs: Sequence[Spec]) -> str:
-    """The command that makes these runs; empty where they are somebody's own."""
+    """The command that makes these runs; empty if they are somebody's own."""
     for paper in PAPERS.values():
-        if words := paper.words_of(specs):
+        if words := paper.command_arguments(specs):
             return command_line(paper, words)
     return ""
 

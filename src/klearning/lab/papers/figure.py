@@ -11,16 +11,17 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from klearning.lab.experiments.batch import Batch, Whole
-from klearning.lab.experiments.looks import within_looks
+from klearning.lab.experiments.interim_stopping import seeds_to_run
 from klearning.lab.experiments.spec import Spec
 from klearning.lab.experiments.store import Store
 from klearning.lab.experiments.summaries import StoreSummary
-from klearning.lab.figures.markup import Html
 from klearning.lab.papers.claims import Claim, Verdict
+from klearning.numerics.display.markup import Html
+from klearning.numerics.display.plots import Picture
 from klearning.numerics.types import Floats
 from klearning.simulators.codec import agent_data
 from klearning.tabular.trials.agent import Agent
+from klearning.tabular.trials.runs import Runs
 
 R = TypeVar("R")  # what a figure reads from the store
 
@@ -87,7 +88,7 @@ def mean_curve(label: str, family: str, x: Floats, paths: Floats) -> Curve:
 
 
 class Introduction(NamedTuple):
-    """A section with which a page begins, and the script that wakes it, where it has one."""
+    """A section with which a page begins, and the script that starts it, if it has one."""
 
     markup: Html
     script: str = ""
@@ -95,14 +96,15 @@ class Introduction(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Figure(Generic[R]):
-    """One picture of a paper, under one protocol where it has several. A subclass brings what its figure has."""
+    """One picture of a paper, under one protocol if it has several. A subclass brings what its figure has."""
 
     name: str
     protocol: Protocol | None = None
 
-    by_name_only: ClassVar[bool] = False  # a long study, run only where it is asked for
+    by_name_only: ClassVar[bool] = False  # a long study, run only if it is asked for
     looks: ClassVar[Sequence[int]] = ()  # seeds after which an agent that cannot solve a world is run no more
     caption: ClassVar[str] = ""  # below its part of a page
+    title: ClassVar[str] = ""  # of its claims on a page; without one a subclass has a `verdict` of its own
 
     @property
     def file(self) -> str:
@@ -112,8 +114,8 @@ class Figure(Generic[R]):
         """The quick version."""
         return self
 
-    def sized(self, quick: bool, options: Mapping[str, Any]) -> Self:
-        """At the extent that was asked for; an option that is no field of this figure is another's."""
+    def at_size(self, quick: bool, options: Mapping[str, Any]) -> Self:
+        """At the size that was asked for; an option that is not a field of this figure is another's."""
         figure = self.small() if quick else self
         own = {field.name for field in fields(figure)}
         return replace(figure, **{key: value for key, value in options.items() if key in own and value is not None})
@@ -121,27 +123,30 @@ class Figure(Generic[R]):
     # from runs to a picture
 
     def runs(self) -> Mapping[Any, Spec]:
-        """What must be in the store, by the key under which `read` looks it up; where there are `looks`, at most."""
+        """The specs that must be in the store, by the key that `read` uses; if there are `looks`, at most these."""
         return {}
+
+    @cached_property
+    def specs(self) -> Mapping[Any, Spec]:
+        """`runs`, made once."""
+        return self.runs()
 
     def wanted(self, store: Store) -> list[Spec]:
-        """Those of them that are to be run, as far as the store tells: all, where there are no looks."""
-        return within_looks(self.runs().values(), store, self.looks)
+        """The parts of them that are to be run, as far as the store tells: all, if there are no looks."""
+        return seeds_to_run(self.specs.values(), store, self.looks)
 
-    def batches(self) -> Mapping[Any, Batch]:
-        """The same of what is kept as one file."""
-        return {}
-
-    def wholes(self) -> Mapping[Any, Whole]:
-        """The same of what is no run in a world, such as a game."""
-        return {}
+    def results(self, store: Store) -> dict[Any, Runs]:
+        """Results of `runs`, by key, of as many seeds as the looks let run; KeyError if a part is missing."""
+        wanted = {part.name for part in self.wanted(store)}
+        parts = {key: [part for part in spec.parts() if part.name in wanted] for key, spec in self.specs.items()}
+        return {key: store.runs(own) for key, own in parts.items() if own}
 
     def read(self, store: Store) -> R:
-        """What is drawn and checked, from the store alone; KeyError where a run is missing."""
+        """The results to draw and check, from the store alone; KeyError if a run is missing."""
         raise NotImplementedError
 
     def read_largest(self, store: Store) -> tuple[Self, R] | None:
-        """At the size that was run; the quick one where that is all there is."""
+        """At the size that was run; the quick one if that is all there is."""
         for figure in (self, self.small()):
             try:
                 return figure, figure.read(store)
@@ -149,8 +154,8 @@ class Figure(Generic[R]):
                 continue
         return None
 
-    def draw(self, results: R, command: str) -> Any:
-        """A Matplotlib figure with the command on it; None where there is nothing to draw."""
+    def draw(self, results: R, command: str) -> Picture | None:
+        """A Matplotlib figure with the command on it; None if there is nothing to draw."""
         return None
 
     def claims(self, results: R) -> list[Claim]:
@@ -158,7 +163,7 @@ class Figure(Generic[R]):
         return []
 
     def table(self, results: R) -> str:
-        """Its numbers in Markdown, where it has a page of them."""
+        """Its numbers in Markdown, if it has a page of them."""
         return ""
 
     # what the report asks for
@@ -167,36 +172,44 @@ class Figure(Generic[R]):
         """Its agents by name, under the name of a protocol that only this figure has."""
         return {}
 
-    def words_of(self, specs: Sequence[Spec]) -> str:
-        """What follows `klearning reproduce` to make these runs and few others; empty where they are not of it."""
+    def command_arguments(self, specs: Sequence[Spec]) -> str:
+        """Arguments of `klearning reproduce` that make these runs and few others; empty if they are not part of it."""
         names = {spec.name for spec in specs}
-        sizes = {words: len(own) for words, own in self._extents.items() if names <= own}
+        sizes = {words: len(own) for words, own in self._names_by_arguments.items() if names <= own}
         return min(sizes, key=lambda words: sizes[words], default="")
 
     @cached_property
-    def _extents(self) -> dict[str, set[str]]:
+    def _names_by_arguments(self) -> dict[str, set[str]]:
         protocol = f" --protocol {self.protocol.name}" if self.protocol else ""
         sizes = {"": self, " --quick": self.small()}
         return {
-            f"{self.name}{protocol}{option}": {spec.name for spec in figure.runs().values()}
+            f"{self.name}{protocol}{option}": {part.name for spec in figure.specs.values() for part in spec.parts()}
             for option, figure in sizes.items()
         }
 
     def introduction(self, summary: StoreSummary) -> Introduction | None:
-        """What a reader should know before all else, where the store has to do with it."""
+        """A warning that a reader needs first, if it concerns the runs of the store."""
         return None
 
     def section(self, summary: StoreSummary) -> Html | None:
-        """This figure on a page, where the store has its runs."""
+        """This figure on a page, if the store has its runs."""
         return None
 
     def plots(self, results: R) -> Sequence[Plot]:
-        """What it compares, for a page to draw in its own way."""
+        """Its comparisons, for a page to draw in its own way."""
         return ()
 
+    @property
+    def size(self) -> str:
+        """How much is run, in words."""
+        return ""
+
     def verdict(self, summary: StoreSummary) -> Verdict | None:
-        """Its claims in what the store holds, whatever extent was run; None where that is not enough."""
-        return None
+        """Its claims in what the store holds, at the size that was run; None if that is not enough."""
+        if not self.title or (largest := self.read_largest(summary.store)) is None:
+            return None
+        figure, results = largest
+        return Verdict(self.title, figure.size, figure.claims(results))
 
     def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Reference]:
         """Curves that belong beside these runs in a chart against ``axis``, a parameter of worlds or `episode`."""

@@ -7,7 +7,6 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from klearning.lab.experiments.batch import Batch, Whole
 from klearning.lab.experiments.spec import Spec
 from klearning.lab.experiments.store import Store
 from klearning.lab.experiments.summaries import StoreSummary
@@ -17,7 +16,7 @@ from klearning.numerics import checks
 
 
 @dataclass(frozen=True, eq=False)
-class Extent:
+class FigureSelection:
     """How much of a paper is run: figures, each at its own size, and the command that says so."""
 
     figures: tuple[Figure[Any], ...]
@@ -25,22 +24,16 @@ class Extent:
 
     def specs(self) -> list[Spec]:
         """All runs that any figure may need."""
-        return [spec for figure in self.figures for spec in figure.runs().values()]
+        return [spec for figure in self.figures for spec in figure.specs.values()]
 
     def wanted(self, store: Store) -> list[Spec]:
         """Those of them that are to be run, as far as the store tells; more, perhaps, once they are there."""
         return [spec for figure in self.figures for spec in figure.wanted(store)]
 
-    def batches(self) -> list[Batch]:
-        return [batch for figure in self.figures for batch in figure.batches().values()]
-
-    def wholes(self) -> list[Whole]:
-        return [whole for figure in self.figures for whole in figure.wholes().values()]
-
 
 @dataclass(frozen=True, eq=False)
 class Paper:
-    """A paper. Its figures are the FIGURES of the module ``home``, and of every module in it where it is a folder.
+    """A paper. Its figures are the FIGURES of the module ``home``, and of every module in it if it is a folder.
 
     GPU_FIGURES are those of its figures, by the same names, that a GPU plays for very many seeds.
     """
@@ -74,7 +67,7 @@ class Paper:
     def figure_names(self) -> list[str]:
         return sorted({figure.name for figure in self.figures})
 
-    def extent(
+    def select(
         self,
         names: Sequence[str] = (),
         command: str = "klearning reproduce",
@@ -83,7 +76,7 @@ class Paper:
         protocol: str | None = None,
         device: str = "cpu",
         options: Mapping[str, Any] = {},
-    ) -> Extent:
+    ) -> FigureSelection:
         """The figures of these names, or all but long studies; ``options`` are fields of figures."""
         checks.choice("device", device, ("cpu", "gpu"))
         offered = self.figures if device == "cpu" else self.gpu_figures
@@ -92,19 +85,19 @@ class Paper:
             checks.choice("figure", name, self.figure_names)
             if name not in able:
                 known = f"which can do {', '.join(able)}" if able else "nor has any other of this paper"
-                raise ValueError(f'{name} has no form for device="gpu", {known}: use device="cpu"')
+                raise ValueError(f'{name} has no program for device="gpu", {known}: use device="cpu"')
         if protocol is not None:
             checks.choice("protocol", protocol, self.protocols)
         figures = [
-            figure.sized(quick, options)
+            figure.at_size(quick, options)
             for figure in offered
             if (figure.name in names if names else not figure.by_name_only)
             and (protocol is None or figure.protocol is None or figure.protocol.name == protocol)
         ]
-        return Extent(tuple(figures), command)
+        return FigureSelection(tuple(figures), command)
 
     def labels(self, protocol: str) -> dict[str, str]:
-        """What the paper calls an agent under a protocol, by the agent's data; empty where it has no such protocol."""
+        """The paper's name for an agent under a protocol, by the agent's data; empty if it has no such protocol."""
         return self._labels.get(protocol, {})
 
     @cached_property
@@ -114,9 +107,9 @@ class Paper:
             name: by_data(agents) for name, agents in own.items()
         }
 
-    def words_of(self, specs: Sequence[Spec]) -> str:
-        """What follows `klearning reproduce` to make these runs; empty where they are not this paper's."""
-        return next((words for figure in self.figures if (words := figure.words_of(specs))), "")
+    def command_arguments(self, specs: Sequence[Spec]) -> str:
+        """Arguments of `klearning reproduce` that make these runs; empty if they are not this paper's."""
+        return next((words for figure in self.figures if (words := figure.command_arguments(specs))), "")
 
     def verdicts(self, summary: StoreSummary) -> Iterator[Verdict]:
         """The claims of every figure that the store can tell about."""

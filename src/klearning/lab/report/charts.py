@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.lab.experiments.spec import Spec
-from klearning.lab.experiments.summaries import RunSummary
+from klearning.lab.experiments.summaries import contestant_key
 from klearning.lab.papers import PAPERS
 from klearning.lab.report.labels import agent_order, contestant_labels, looks
+from klearning.tabular.trials.runs import Runs
 
 DIGITS = 6
 MOST_SERIES = 24
@@ -18,7 +19,7 @@ MOST_SERIES = 24
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One curve; None where it has no point; bands where there is an interval."""
+    """One curve; None if it has no point; bands if there is an interval."""
 
     label: str
     colour: int
@@ -68,16 +69,16 @@ def _rounded(x: float) -> float | int:
     return int(short) if short.is_integer() and abs(short) < 1e15 else short
 
 
-def ordered(companies: Sequence[list[RunSummary]]) -> list[tuple[str, int, int, list[RunSummary]]]:
+def ordered(companies: Sequence[list[Runs]]) -> list[tuple[str, int, int, list[Runs]]]:
     """Label, colour, line and runs of the agents of a figure, in the order in which they are named."""
-    ranked = sorted(companies, key=lambda runs: (agent_order(runs[0].spec), runs[0].contestant))
+    ranked = sorted(companies, key=lambda runs: (agent_order(runs[0].spec), contestant_key(runs[0].spec)))
     specs = [runs[0].spec for runs in ranked]
     labels, styles = contestant_labels(specs), looks([spec.agent["name"] for spec in specs])
     return [(label, c, l, runs) for label, (c, l), runs in zip(labels, styles, ranked)]
 
 
 def references(specs: Sequence[Spec], axis: str, x: ArrayLike) -> list[Series]:
-    """What papers have to compare such runs with, each curve once."""
+    """Reference curves of papers for such runs, each curve once."""
     at = np.asarray(x, float)
     curves = [
         curve for paper in PAPERS.values() for figure in paper.figures for curve in figure.references(specs, axis, at)

@@ -7,15 +7,18 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from string import Template
 
-from klearning.lab.figures.markup import Html, safe
+from klearning.numerics.display.markup import Html, safe
 from klearning.version import __version__
 
 SCRIPTS = ("drawing.js", "chart.js", "films.js", "simplex.js", "page.js")
 LIMIT = 3_000_000  # bytes
+TITLE = "Exploring on purpose"  # of a paper's page
 
 
-def document(body: Html, scripts: Sequence[str], data: Mapping[str, object], lead: str, maker: str) -> str:
-    """The whole file: what is said of it first, its sections, the data that scripts show, and what made it."""
+def document(
+    body: Html, scripts: Sequence[str], data: Mapping[str, object], lead: str, maker: str, title: str = TITLE
+) -> str:
+    """The whole file: its title, its first words, its sections, the data that scripts show, and what made it."""
     style = _part("report.css")
     script = '"use strict";\n(() => {\n' + "\n".join([*map(_part, SCRIPTS), *scripts]) + "})();\n"
     policy = (
@@ -29,6 +32,7 @@ def document(body: Html, scripts: Sequence[str], data: Mapping[str, object], lea
         body=body,
         data=as_json(data),
         version=__version__,
+        title=safe(title),
         lead=safe(lead),
         maker=safe(maker),
     )

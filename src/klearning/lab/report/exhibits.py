@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from klearning.lab.figures.markup import Html, element, folded, paragraph
 from klearning.lab.report.charts import Chart
+from klearning.numerics.display.markup import Html, element, folded, paragraph
 
 MOST = 12  # exhibits of one section
 
@@ -42,7 +42,7 @@ class Exhibit:
 
 @dataclass(frozen=True, eq=False)
 class TableExhibit:
-    """The same where the table itself is what to see."""
+    """The same if the table itself is what to see."""
 
     name: str
     title: str

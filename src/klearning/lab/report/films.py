@@ -14,20 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klearning.lab.experiments.spec import build_world
-from klearning.lab.experiments.summaries import RunSummary, StoreSummary, setting
+from klearning.lab.experiments.summaries import StoreSummary, agent_key, setting
 from klearning.lab.papers import PAPERS
 from klearning.lab.report.charts import plain
 from klearning.lab.report.labels import (
     agent_label,
     agent_order,
+    display_info_of,
     protocol_of,
     protocol_word,
-    stage_of,
     unlike_titles,
     world_label,
 )
 from klearning.numerics.types import Floats
 from klearning.tabular.models.mdp import MDP
+from klearning.tabular.trials.runs import Runs
 
 BUDGET = 1_250_000  # characters of all films
 MOST_OF_ONE = 300_000
@@ -54,11 +55,11 @@ class Reel:
 
     films: list[dict[str, Any]]
     stages: list[dict[str, Any]]
-    runs: list[RunSummary]
+    runs: list[Runs]
     left_out: dict[str, int]
 
 
-Maker = Callable[[StoreSummary, RunSummary], tuple[dict[str, Any], dict[str, Any]]]  # of a stage and a film
+Maker = Callable[[StoreSummary, Runs], tuple[dict[str, Any], dict[str, Any]]]  # of a stage and a film
 
 
 def reel(summary: StoreSummary, kind: str = "world", make: Maker | None = None) -> Reel:
@@ -66,7 +67,7 @@ def reel(summary: StoreSummary, kind: str = "world", make: Maker | None = None) 
     of_run = make or world_film
     films: list[dict[str, Any]] = []
     stages: dict[str, dict[str, Any]] = {}
-    kept: list[RunSummary] = []
+    kept: list[Runs] = []
     left_out: dict[str, int] = {}
     room = BUDGET
     watched = [run for run in summary.runs if run.spec.kind == kind and len(run.spec.snapshots) > 1]
@@ -90,14 +91,14 @@ def reel(summary: StoreSummary, kind: str = "world", make: Maker | None = None) 
     return Reel(films, named, kept, left_out)
 
 
-def _by_interest(runs: list[RunSummary]) -> list[RunSummary]:
+def _by_interest(runs: list[Runs]) -> list[Runs]:
     """Many agents in one setting first; among equals a paper's protocols, in its order."""
     crowd: dict[str, set[str]] = {}
     for run in runs:
-        crowd.setdefault(setting(run), set()).add(run.agent)
+        crowd.setdefault(setting(run), set()).add(agent_key(run.spec))
     protocols = [protocol for paper in PAPERS.values() for protocol in paper.protocols.values()]
 
-    def rank(run: RunSummary) -> tuple[Any, ...]:
+    def rank(run: Runs) -> tuple[Any, ...]:
         spec = run.spec
         protocol = protocol_of(spec.protocol)
         place = protocols.index(protocol) if protocol else len(protocols)
@@ -115,15 +116,15 @@ def opening(films: list[dict[str, Any]]) -> list[int]:
     return (chosen + [i for i in first if i not in chosen])[: max(len(chosen), min(3, len(first)))]
 
 
-def world_film(summary: StoreSummary, run: RunSummary) -> tuple[dict[str, Any], dict[str, Any]]:
+def world_film(summary: StoreSummary, run: Runs) -> tuple[dict[str, Any], dict[str, Any]]:
     """The stage and the film of a run in a world."""
     spec = run.spec
     try:
-        record = summary.store.read(run.folder)
-        values, visits = record.arrays["snapshot_values"], record.arrays["snapshot_visits"]
-        policy = record.arrays.get("snapshot_policy")
+        whole = summary.store.get(spec)
+        values, visits = whole.snapshots["values"][0], whole.snapshots["visits"][0]
+        policy = whole.snapshots["policy"][0] if "policy" in whole.snapshots else None
         times = np.array(spec.snapshots)[: len(values)]
-        states = stage_of(spec).states
+        states = display_info_of(spec).states
         if states is not None and values.shape[1] != states(spec.world):
             raise NoFilm(MISSHAPEN)  # before a world of any size is built
     except (ValueError, TypeError, KeyError, IndexError, OverflowError):
@@ -141,17 +142,17 @@ def world_film(summary: StoreSummary, run: RunSummary) -> tuple[dict[str, Any], 
         raise NoFilm(NO_CHOICE if A == 1 else TOO_LARGE)
     packed = [pack(values[i], visits[i], None if policy is None else policy[i]) for i in at]
     shown = times[at]
-    if shown[-1] > record.ran:
+    if shown[-1] > whole.ran[0]:
         raise NoFilm(MISSHAPEN)
-    hits = np.cumsum(record.arrays["hits"])
+    hits = np.cumsum(whole.hits[0])
     film = {
         "label": agent_label(spec),
         "family": spec.agent["name"],
         "seed": spec.seed,
         "t": shown.tolist(),
         "found": hits[shown - 1].tolist() if world.goal is not None else None,
-        "first": None if np.isnan(run.first_hit) else int(run.first_hit),
-        "regret": plain(record.regret[shown - 1]),
+        "first": None if np.isnan(run.first_hit[0]) else int(run.first_hit[0]),
+        "regret": plain(whole.regret[0, shown - 1]),
         "low": plain(values[at].min(axis=1)),
         "high": plain(values[at].max(axis=1)),
         "unit": plain([max(1.0, visits[i].max() / FULL) for i in at]),
@@ -198,11 +199,11 @@ def pack(values: Floats, visits: Floats, policy: Floats | None) -> bytes:
     return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
 
 
-def stage(world: MDP, run: RunSummary) -> dict[str, Any]:
+def stage(world: MDP, run: Runs) -> dict[str, Any]:
     """How a world is drawn: its rows, where each action leads most likely, its goal."""
     spec = run.spec
     word = protocol_word(spec.protocol)
-    known = stage_of(spec)
+    known = display_info_of(spec)
     return {
         "title": world_label(spec) + (f", {word}" if word else ""),
         "rows": np.diff(world.layers).tolist(),

@@ -1,11 +1,11 @@
-"""What things are called, and which colour and line they have, everywhere in the report."""
+"""Names, colours and line styles, the same everywhere in the report."""
 
 import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from klearning.games import stages as game_stages
+from klearning.games import display_info as game_info
 from klearning.games.registry import PLAYERS
 from klearning.lab.experiments.columns import Row, differences, settings
 from klearning.lab.experiments.spec import Spec
@@ -15,16 +15,16 @@ from klearning.lab.papers.figure import Protocol
 from klearning.numerics.registry import Origin
 from klearning.simulators.codec import call_data, prior_data
 from klearning.tabular.agents import AGENTS
-from klearning.tabular.worlds import stages as world_stages
-from klearning.tabular.worlds.stages import Stage
+from klearning.tabular.worlds import display_info as world_info
+from klearning.tabular.worlds.display_info import DisplayInfo
 
 COLOURS = 16  # of the page; an agent's class has one, so that it looks the same in every figure
 LINES = 4  # by which variants of one class differ
-STAGES = {"world": world_stages.STAGES, "game": game_stages.STAGES}  # by the kind of a spec
+DISPLAY_INFO = {"world": world_info.DISPLAY_INFO, "game": game_info.DISPLAY_INFO}  # by the kind of a spec
 
 
 def paper_labels(protocol: str) -> dict[str, str]:
-    """The name of an agent by its data, in the paper that has this protocol; empty where none has it."""
+    """The name of an agent by its data, in the paper that has this protocol; empty if none has it."""
     return next((labels for paper in PAPERS.values() if (labels := paper.labels(protocol))), {})
 
 
@@ -77,7 +77,7 @@ def unlike_titles(titles: Sequence[str], specs: Sequence[Spec]) -> list[str]:
 
 
 def _frame(spec: Spec) -> Row:
-    """What a comparison has in common."""
+    """The settings that a comparison has in common."""
     hidden = ("agent", "opponent", "seed", "snapshots")
     return {name: value for name, value in settings(spec).items() if name.partition(".")[0] not in hidden}
 
@@ -101,17 +101,17 @@ def looks(families: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _rank(family: str) -> int:
-    """The place of an agent's class in the registries; after all of them where it is not registered here.
+    """The place of an agent's class in the registries; after all of them if it is not registered here.
 
     A player has that of the agent of its name, or of its kin: one idea has one colour.
     """
-    names, name = list(dict.fromkeys([*AGENTS, *PLAYERS])), game_stages.KIN.get(family, family)
+    names, name = list(dict.fromkeys([*AGENTS, *PLAYERS])), game_info.SAME_IDEA.get(family, family)
     return names.index(name) if name in names else len(names)
 
 
-def stage_of(spec: Spec) -> Stage:
+def display_info_of(spec: Spec) -> DisplayInfo:
     """How the world of a run is shown, or its game."""
-    return STAGES[spec.kind].get(spec.world["name"], Stage())
+    return DISPLAY_INFO[spec.kind].get(spec.world["name"], DisplayInfo())
 
 
 def world_label(spec: Spec, *free: str) -> str:
@@ -120,22 +120,22 @@ def world_label(spec: Spec, *free: str) -> str:
     Of a game against whom it is played, too.
     """
     rest = {key: value for key, value in spec.world.items() if key not in free}
-    place = stage_of(spec).title(rest) or call_label(spec.registries["world"], rest)
+    place = display_info_of(spec).title(rest) or call_label(spec.registries["world"], rest)
     return place if spec.opponent is None else f"{place}, against {opponent_label(spec)}"
 
 
 def opponent_label(spec: Spec) -> str:
-    """In the words of `games.play` where there are such."""
+    """In the words of `games.play` if there are such."""
     assert spec.opponent is not None
     if spec.opponent == spec.agent:
         return "itself"
     words = _agent_words(spec.opponent, spec.registries["opponent"])
-    return game_stages.OPPONENTS.get(spec.opponent["name"], words)
+    return game_info.OPPONENTS.get(spec.opponent["name"], words)
 
 
 def free_parameters(spec: Spec) -> list[str]:
-    """What varies where every seed has a world of its own."""
-    parameter = stage_of(spec).drawn_by
+    """The parameter that varies if every seed has its own world."""
+    parameter = display_info_of(spec).drawn_by
     return [parameter] if parameter else []
 
 
@@ -145,7 +145,7 @@ def protocol_label(name: str) -> str:
 
 
 def protocol_word(name: str) -> str:
-    """One word on where settings come from; none where agents are the paper's but there are no settings to choose."""
+    """One word on where settings come from; none if agents are the paper's but there are no settings to choose."""
     if protocol := protocol_of(name):
         return protocol.word
     return "" if paper_labels(name) else name

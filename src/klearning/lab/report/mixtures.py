@@ -10,20 +10,20 @@ import numpy as np
 
 from klearning.games.game import Game
 from klearning.lab.experiments.spec import build_match
-from klearning.lab.experiments.store import Record
-from klearning.lab.experiments.summaries import RunSummary, StoreSummary
-from klearning.lab.figures.markup import Html, element, folded, number, paragraph, section, table
+from klearning.lab.experiments.summaries import StoreSummary
 from klearning.lab.report.charts import plain
 from klearning.lab.report.films import FULL, MISSHAPEN, TOO_LARGE, UNKNOWN, NoFilm, Reel, left_out, milestones, opening
 from klearning.lab.report.labels import agent_label, protocol_word, world_label
 from klearning.lab.report.settings import behind
+from klearning.numerics.display.markup import Html, element, folded, number, paragraph, section, table
 from klearning.numerics.types import Floats
+from klearning.tabular.trials.runs import Runs
 
 CORNERS = 3  # of a triangle
 MOVES = ("move 1", "move 2", "move 3")
 
 
-def match_film(summary: StoreSummary, run: RunSummary) -> tuple[dict[str, Any], dict[str, Any]]:
+def match_film(summary: StoreSummary, run: Runs) -> tuple[dict[str, Any], dict[str, Any]]:
     """The stage and the film of a match."""
     spec = run.spec
     try:
@@ -32,17 +32,17 @@ def match_film(summary: StoreSummary, run: RunSummary) -> tuple[dict[str, Any], 
         raise NoFilm(f"{UNKNOWN} ({error})") from None
     if not isinstance(game, Game) or game.payoffs.shape != (CORNERS, CORNERS):
         raise NoFilm(TOO_LARGE)
-    record = summary.store.read(run.folder)
-    frames = _frames(record)
+    whole = summary.store.get(spec)
+    frames = _frames(whole)
     times = np.array(spec.snapshots)[: len(frames)]
-    if len(frames) != len(times) or len(frames) < 2 or times[-1] > record.ran:
+    if len(frames) != len(times) or len(frames) < 2 or times[-1] > whole.ran[0]:
         raise NoFilm(MISSHAPEN)
     film = {
         "label": agent_label(spec),
         "family": spec.agent["name"],
         "seed": spec.seed,
         "t": times.tolist(),
-        "regret": plain(record.regret[times - 1].round(9) + 0.0),  # rounding is not shown, nor a zero below zero
+        "regret": plain(whole.regret[0, times - 1].round(9) + 0.0),  # rounding is not shown, nor a zero below zero
         "data": base64.b64encode(np.round(frames * FULL).astype("<u2").tobytes()).decode(),
     }
     word = protocol_word(spec.protocol)
@@ -56,11 +56,11 @@ def match_film(summary: StoreSummary, run: RunSummary) -> tuple[dict[str, Any], 
     return stage, film
 
 
-def _frames(record: Record) -> Floats:
+def _frames(runs: Runs) -> Floats:
     """(frames, 12): four mixtures of three moves each."""
     try:
-        ours, theirs = record.arrays["snapshot_policy"], record.arrays["snapshot_opponent"]
-        visits = record.arrays["snapshot_visits"]
+        ours, theirs = runs.snapshots["policy"][0], runs.snapshots["opponent"][0]
+        visits = runs.snapshots["visits"][0]
         if visits.shape != (len(ours), CORNERS, CORNERS) or ours.shape != theirs.shape or ours.shape[1:] != (CORNERS,):
             raise NoFilm(MISSHAPEN)
         total = np.maximum(visits.sum(axis=(1, 2)), 1.0)[:, None]
@@ -73,7 +73,7 @@ def _frames(record: Record) -> Floats:
 
 
 def _words(game: Game) -> list[str]:
-    """What the corners are called: by both sides alike, or by us and by the opponent."""
+    """Names of the corners: by both sides alike, or by us and by the opponent."""
     theirs, ours = (words or MOVES for words in game.moves)
     return [a if a == b else f"{a} / {b}" for a, b in zip(ours, theirs, strict=True)]
 
@@ -86,7 +86,7 @@ def mixtures_of(film: dict[str, Any]) -> Floats:
 
 
 def playing(reel: Reel) -> Html:
-    """The section of games; nothing where no match was watched."""
+    """The section of games; nothing if no match was watched."""
     if not reel.films:
         return Html("")
     lead = paragraph(

@@ -1,15 +1,15 @@
-"""What papers compare in studies of their own, drawn as all else on the page: one exhibit a plot."""
+"""Comparisons from the papers' own studies, drawn like the rest of the page: one exhibit per plot."""
 
 import numpy as np
 
 from klearning.lab.experiments.summaries import StoreSummary
-from klearning.lab.figures.markup import Html, element, folded, number, paragraph, table
 from klearning.lab.papers import PAPERS, command_line
 from klearning.lab.papers.figure import Curve, Figure, Plot
 from klearning.lab.papers.paper import Paper
 from klearning.lab.report.charts import Chart, Series, plain
 from klearning.lab.report.exhibits import Exhibit
 from klearning.lab.report.labels import looks
+from klearning.numerics.display.markup import Html, element, folded, number, paragraph, table
 
 COLUMNS = 6  # of a table, about
 

@@ -1,7 +1,7 @@
 """A film of what a learner of networks thinks of a plane: two observed numbers across it, all others held still.
 
 A callback for `kl.learn`. Frames are packed as those of tabular runs are (`films.py`), and the same player shows them;
-the page is written anew with every frame, whole, so that it can be looked at while learning goes on.
+the page is written again with every frame, whole, so that it can be looked at while learning goes on.
 """
 
 import base64
@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from klearning.lab.figures.markup import Html, element, folded, number, paragraph, section, table
 from klearning.lab.report.charts import plain
 from klearning.lab.report.document import document
 from klearning.lab.report.films import FULL, MOST_ACTIONS, pack
 from klearning.numerics import checks
+from klearning.numerics.display.markup import Html, element, folded, number, paragraph, section, table
 from klearning.numerics.files import write_file
 from klearning.numerics.types import Floats
-from klearning.simulators.callbacks import EpisodeReport
+from klearning.simulators.episode_report import EpisodeReport
+from klearning.simulators.learner import Learner
 
 MOST = 60  # frames: then every second one goes, and half as many come
 UNBOUNDED = 1e6  # a bound that is further away is none
@@ -75,16 +76,16 @@ class PlaneFilm:
             self.write()
 
     def prepare(self, learner: Any) -> None:
-        """Where its plane lies; ValueError where there is none."""
-        if not hasattr(learner, "observation_space"):  # it has numbered what it met
+        """Where its plane lies; ValueError if there is none."""
+        if isinstance(learner, Learner):  # it has numbered what it met
             name = type(learner.agent).__name__
             raise ValueError(f"{name} has no values between what it observed: film an agent of klearning.deep")
         space, self._seed = learner.observation_space, learner.seed
         if not isinstance(space, spaces.Box):
-            raise ValueError(f"observation space {space} is no Box of numbers: there is no plane to film")
+            raise ValueError(f"observation space {space} is not a Box of numbers: a plane needs one")
         size, count = int(np.prod(space.shape)), learner.actions.count
         if self.axes[0] == self.axes[1] or max(self.axes) >= size:
-            raise ValueError(f"axes={self.axes} are no two of the {size} numbers of {space}")
+            raise ValueError(f"axes={self.axes} must name two of the {size} numbers of {space}")
         if count > MOST_ACTIONS or (self._actions is not None and len(self._actions) != count):
             raise ValueError(f"actions={self._actions} are not names of {count} actions, of which {MOST_ACTIONS} fit")
         bounds = np.stack([space.low.ravel(), space.high.ravel()]).astype(np.float64)
@@ -103,7 +104,7 @@ class PlaneFilm:
 
     def _frame(self, report: EpisodeReport) -> Frame:
         learner = report.learner
-        values, visits = learner.values(self._points).max(axis=1), learner.visits(self._points).T
+        values, visits = learner.values(self._points)[0], learner.visits(self._points).T
         return Frame(report.episode, report.collected, values, visits, learner.policies(self._points)[0].T)
 
     def write(self) -> None:
@@ -133,7 +134,7 @@ class PlaneFilm:
         }  # fmt: skip
         data = {"charts": {}, "films": [film], "stages": [stage], "opening": [0]}
         lead = f"What networks think of a plane of what they observe, up to episode {self.frames[-1].episode:,}."
-        return document(self._body(), [], data, lead, "klearning.lab.report.PlaneFilm")
+        return document(self._body(), [], data, lead, "klearning.lab.report.PlaneFilm", self.title or "Watch it learn")
 
     def _body(self) -> Html:
         (x, y), ((x0, y0), (x1, y1)) = self.names, self.bounds

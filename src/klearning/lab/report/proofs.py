@@ -20,7 +20,7 @@ PAGE = "docs/evidence/better_bonus.md says why"
 
 
 def bound_label(specs: Sequence[Spec]) -> str:
-    """A clause for every bonus of ours; empty where no agent has one."""
+    """A clause for every bonus of ours; empty if no agent has one."""
     answers: dict[str, set[bool]] = {}
     for spec in _different(specs):
         try:

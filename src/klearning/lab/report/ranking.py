@@ -4,14 +4,15 @@ import json
 
 import numpy as np
 
-from klearning.lab.comparison import Comparison, Entrant, contest
-from klearning.lab.comparison.telling import agent_table, pair_table
-from klearning.lab.experiments.summaries import RunSummary, StoreSummary, by_contestant
-from klearning.lab.figures.markup import folded, table
+from klearning.lab.comparison import Comparison, Sample, contest
+from klearning.lab.comparison.text import agent_table, pair_table
+from klearning.lab.experiments.summaries import StoreSummary, by_contestant
 from klearning.lab.report import regret_curves
 from klearning.lab.report.charts import MOST_SERIES, ordered
 from klearning.lab.report.exhibits import MOST, TableExhibit
 from klearning.lab.report.labels import free_parameters
+from klearning.numerics.display.markup import folded, table
+from klearning.tabular.trials.runs import Runs
 
 CAPTION = (
     "Place: from one behind all that are surely better to one before all that are surely worse, for all agents at "
@@ -31,26 +32,26 @@ def exhibits(summary: StoreSummary) -> list[TableExhibit]:
     return shown
 
 
-def compare_group(where: str, group: list[RunSummary]) -> Comparison | None:
-    """The tests between the contestants of a group; None where there is nothing to test."""
+def compare_group(where: str, group: list[Runs]) -> Comparison | None:
+    """The tests between the contestants of a group; None if there is nothing to test."""
     companies = [runs for runs in by_contestant(group) if len(runs) > 1]
     kept = ordered(sorted(companies, key=lambda runs: float(np.mean(_ends(runs))))[:MOST_SERIES])
     if len(kept) < 2:
         return None
-    return contest([entrant(label, where, runs, _ends(runs)) for label, _, _, runs in kept])
+    return contest([sample(label, where, runs, _ends(runs)) for label, _, _, runs in kept])
 
 
-def entrant(label: str, where: str, runs: list[RunSummary], numbers: list[float]) -> Entrant:
+def sample(label: str, where: str, runs: list[Runs], numbers: list[float]) -> Sample:
     """A contestant's runs with a number for each, and the chances that they met."""
     free = free_parameters(runs[0].spec)
     chances = json.dumps([[run.spec.seed, *(run.spec.world[name] for name in free)] for run in runs])
     # worlds that are drawn are the same for all; in one world only variants of one class meet the same chances
     shared = f"world:{chances}" if free else f"seed:{runs[0].spec.agent['name']}:{chances}"
-    return Entrant(label, {where: np.array(numbers)}, {where: shared}, runs[0].spec.episodes)
+    return Sample(label, {where: np.array(numbers)}, {where: shared}, runs[0].spec.episodes)
 
 
-def _ends(runs: list[RunSummary]) -> list[float]:
-    return [float(run.regret[-1].round(9)) for run in runs]
+def _ends(runs: list[Runs]) -> list[float]:
+    return [float(run.regret[0, -1].round(9)) for run in runs]
 
 
 def _exhibit(name: str, where: str, comparison: Comparison) -> TableExhibit:

@@ -1,29 +1,30 @@
-"""Cumulative regret against episodes: means of comparable runs, with intervals where there are seeds enough."""
+"""Cumulative regret against episodes: means of comparable runs, with intervals if there are seeds enough."""
 
 from dataclasses import replace
 
 import numpy as np
 
 from klearning.lab.experiments.spec import Spec
-from klearning.lab.experiments.summaries import RunSummary, StoreSummary, by_contestant, moments, together
-from klearning.lab.figures.markup import Html, number, table
+from klearning.lab.experiments.summaries import StoreSummary, by_contestant, moments, together
 from klearning.lab.report.charts import MOST_SERIES, Chart, Series, ordered, plain, references
 from klearning.lab.report.exhibits import MOST, Exhibit
 from klearning.lab.report.labels import free_parameters, protocol_word, unlike_titles, world_label
 from klearning.lab.report.settings import behind
+from klearning.numerics.display.markup import Html, number, table
 from klearning.numerics.statistics import FEWEST, mean_interval
 from klearning.numerics.types import Ints
+from klearning.tabular.trials.runs import Runs
 
 TIMES = {"world": "episode", "game": "round"}  # by the kind of a spec
 SHOWN = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)  # columns of the table
 
 
-def groups(summary: StoreSummary) -> list[list[RunSummary]]:
+def groups(summary: StoreSummary) -> list[list[Runs]]:
     """Runs whose regret can be compared; an agent with another prior is another contestant.
 
     Not where worlds are drawn from the prior: another one then means other worlds.
     """
-    kinds: dict[tuple[str, ...], list[RunSummary]] = {}  # by what varies with the seed: nothing first
+    kinds: dict[tuple[str, ...], list[Runs]] = {}  # by what varies with the seed: nothing first
     for run in summary.runs:
         if run.regret.size:
             kinds.setdefault(tuple(free_parameters(run.spec)), []).append(run)
@@ -38,7 +39,7 @@ def exhibits(summary: StoreSummary) -> tuple[list[Exhibit], int]:
     return [_exhibit(f"regret-{i}", *item) for i, item in enumerate(zip(titles(shown), shown))], len(every)
 
 
-def titles(shown: list[list[RunSummary]]) -> list[str]:
+def titles(shown: list[list[Runs]]) -> list[str]:
     """Where runs are compared, and whose settings these are; no two alike."""
     specs = [group[0].spec for group in shown]
     words = [(world_label(spec, *free_parameters(spec)), protocol_word(spec.protocol)) for spec in specs]
@@ -46,14 +47,14 @@ def titles(shown: list[list[RunSummary]]) -> list[str]:
     return unlike_titles([", ".join(filter(None, pair)) for pair in words], alike)
 
 
-def _interest(group: list[RunSummary]) -> tuple[int, int]:
-    """What the reader has just watched before the rest; within these many agents, then many seeds."""
+def _interest(group: list[Runs]) -> tuple[int, int]:
+    """Runs that the reader has just watched come first; within these many agents, then many seeds."""
     agents = len(by_contestant(group))
     watched = agents > 2 and any(run.spec.snapshots for run in group)
     return (0 if watched else 1, -agents * len(group))
 
 
-def _exhibit(name: str, title: str, group: list[RunSummary]) -> Exhibit:
+def _exhibit(name: str, title: str, group: list[Runs]) -> Exhibit:
     companies = sorted(by_contestant(group), key=_last)
     kept = ordered(companies[:MOST_SERIES])
     spec, t = group[0].spec, moments(group[0].spec.episodes)
@@ -72,12 +73,12 @@ def _exhibit(name: str, title: str, group: list[RunSummary]) -> Exhibit:
     )
 
 
-def _last(runs: list[RunSummary]) -> float:
-    return float(np.mean([run.regret[-1] for run in runs]))
+def _last(runs: list[Runs]) -> float:
+    return float(np.mean([run.regret[0, -1] for run in runs]))
 
 
-def _series(label: str, colour: int, line: int, runs: list[RunSummary], t: Ints) -> Series:
-    paths = np.stack([run.regret for run in runs]).round(9)  # rounding is not shown
+def _series(label: str, colour: int, line: int, runs: list[Runs], t: Ints) -> Series:
+    paths = np.concatenate([run.regret for run in runs]).round(9)  # rounding is not shown
     ends = [mean_interval(column) for column in paths.T]
     least = 0.0 if runs[0].spec.kind == "world" else -np.inf  # regret is exact: in a world it is never below zero
     lows = [max(least, e.low) if e.low == e.low else e.low for e in ends]
@@ -95,18 +96,18 @@ def _see(series: list[Series], spec: Spec, drawn: bool) -> str:
         return f"{ends[0][1]} has lost {number(ends[0][0])} after {length}."
     (least, first), (most, last) = ends[0], ends[-1]
     said = f"After {length} means are from {number(least)} ({first}) to {number(most)} ({last})."
-    return said if drawn else f"{said} A curve that turns flat has learnt; one that stays straight has not."
+    return said if drawn else f"{said} A curve that turns flat has learned; one that stays straight has not."
 
 
 def _caption(spec: Spec, counts: list[int], dropped: int, drawn: bool) -> str:
     what = f"{spec.kind}s, a seed each" if drawn else "seeds"
     most, fewest = max(counts), min(counts)
     size = f"{most}" if most == fewest else f"{fewest} to {most}"
-    bands = "bands: 95% intervals of the mean (bootstrap-t), where the runs differ"
+    bands = "bands: 95% intervals of the mean (bootstrap-t), if the runs differ"
     if most < FEWEST:
         bands = f"no intervals, for these need {FEWEST} or more"
     elif fewest < FEWEST:
-        bands += f", where there are {FEWEST} or more"
+        bands += f", if there are {FEWEST} or more"
     left = f" The {dropped} agents with the most regret are left out." if dropped else ""
     whose = "Exact regret" if spec.kind == "world" else "Exact regret: the game’s value less what our mixture is paid"
     return f"{whose}, mean over {size} {what}; {bands}.{left}"

@@ -7,32 +7,33 @@ import numpy as np
 
 from klearning.lab.comparison import contest
 from klearning.lab.experiments.spec import Spec, build_world
-from klearning.lab.experiments.summaries import RunSummary, StoreSummary, by_contestant, together
-from klearning.lab.figures.markup import Html, number, table
+from klearning.lab.experiments.summaries import StoreSummary, by_contestant, together
 from klearning.lab.report.charts import MOST_SERIES, Chart, Series, ordered, plain, references
 from klearning.lab.report.exhibits import MOST, Exhibit
-from klearning.lab.report.labels import protocol_word, stage_of, unlike_titles, world_label
-from klearning.lab.report.ranking import entrant
+from klearning.lab.report.labels import display_info_of, protocol_word, unlike_titles, world_label
+from klearning.lab.report.ranking import sample
 from klearning.lab.report.settings import behind
+from klearning.numerics.display.markup import Html, number, table
 from klearning.numerics.statistics import FEWEST, median_interval, median_time
 from klearning.numerics.types import Floats
+from klearning.tabular.trials.runs import Runs
 
 
 def exhibits(summary: StoreSummary) -> tuple[list[Exhibit], int]:
     """Worlds with a depth, at two depths or more. Where runs were made to stop when solved, these alone."""
-    deep = [run for run in summary.runs if _has_depth(run)]
+    deep = [run for run in summary.runs if _has_depth(run) and run.spec.name not in summary.goalless]
     stopped = [run for run in deep if run.spec.stop == "solved"]
     groups = [g for g in together(stopped or deep, "depth", any_prior=True) if len(_depths(g)) > 1]
     shown = groups[:MOST]
     return [_exhibit(f"scaling-{i}", *item) for i, item in enumerate(zip(_titles(shown), shown))], len(groups)
 
 
-def _has_depth(run: RunSummary) -> bool:
+def _has_depth(run: Runs) -> bool:
     """A game is never solved, however deep."""
     return run.spec.kind == "world" and isinstance(run.spec.world.get("depth"), int)
 
 
-def _titles(groups: list[list[RunSummary]]) -> list[str]:
+def _titles(groups: list[list[Runs]]) -> list[str]:
     specs = [group[0].spec for group in groups]
     words = [(world_label(spec, "depth"), protocol_word(spec.protocol)) for spec in specs]
     places = [", ".join(filter(None, pair)) for pair in words]
@@ -45,16 +46,16 @@ def _shared(spec: Spec) -> Spec:
     return replace(spec, world={name: value for name, value in spec.world.items() if name != "depth"}, prior={})
 
 
-def _depths(group: list[RunSummary]) -> list[int]:
+def _depths(group: list[Runs]) -> list[int]:
     return sorted({run.spec.world["depth"] for run in group})
 
 
-def _times(runs: list[RunSummary], depths: list[int]) -> list[Floats]:
-    return [np.array([run.solved for run in runs if run.spec.world["depth"] == depth]) for depth in depths]
+def _times(runs: list[Runs], depths: list[int]) -> list[Floats]:
+    return [np.array([run.solved[0] for run in runs if run.spec.world["depth"] == depth]) for depth in depths]
 
 
-def _exhibit(name: str, title: str, group: list[RunSummary]) -> Exhibit:
-    companies = sorted(by_contestant(group), key=lambda runs: -sum(np.isfinite(run.solved) for run in runs))
+def _exhibit(name: str, title: str, group: list[Runs]) -> Exhibit:
+    companies = sorted(by_contestant(group), key=lambda runs: -sum(np.isfinite(run.solved[0]) for run in runs))
     kept = ordered(companies[:MOST_SERIES])
     depths, spec = _depths(group), group[0].spec
     times = {label: _times(runs, depths) for label, _, _, runs in kept}
@@ -66,7 +67,7 @@ def _exhibit(name: str, title: str, group: list[RunSummary]) -> Exhibit:
         Chart(name, "depth L", "episodes until solved (median)", series, curves, y_log=True),
         title,
         _see(series, depths, times, _ahead(kept, depths[-1])),
-        _caption(counts, len(companies) - len(kept), stage_of(spec).goal),
+        _caption(counts, len(companies) - len(kept), display_info_of(spec).goal),
         _table(depths, times),
         behind(group),
     )
@@ -99,24 +100,24 @@ def _see(series: list[Series], depths: list[int], times: dict[str, list[Floats]]
     return said
 
 
-def _ahead(kept: Sequence[tuple[str, int, int, list[RunSummary]]], depth: int) -> str:
-    """Who solves the deepest soonest, by tests, of those that do; nothing where there is nobody to compare with."""
+def _ahead(kept: Sequence[tuple[str, int, int, list[Runs]]], depth: int) -> str:
+    """Who solves the deepest soonest, by tests, of those that do; nothing if there is nobody to compare with."""
     there = {label: [run for run in runs if run.spec.world["depth"] == depth] for label, _, _, runs in kept}
     able = {label: runs for label, runs in there.items() if len(runs) > 1 and np.isfinite(_median(runs))}
     if len(able) < 2:
         return ""
     where = world_label(next(iter(able.values()))[0].spec)
-    entrants = [entrant(label, where, runs, [run.solved for run in runs]) for label, runs in able.items()]
-    return contest(entrants, "solved").sentence
+    samples = [sample(label, where, runs, [float(run.solved[0]) for run in runs]) for label, runs in able.items()]
+    return contest(samples, "solved").sentence
 
 
-def _median(runs: list[RunSummary]) -> float:
-    return median_time(np.array([run.solved for run in runs]))
+def _median(runs: list[Runs]) -> float:
+    return median_time(np.array([run.solved[0] for run in runs]))
 
 
 def _caption(counts: list[int], dropped: int, goal: str) -> str:
     size = f"{max(counts)}" if max(counts) == min(counts) else f"{min(counts)} to {max(counts)}"
-    bands = f"bands, where there are {FEWEST} or more: 95% intervals of the median"
+    bands = f"bands, if there are {FEWEST} or more: 95% intervals of the median"
     if max(counts) < FEWEST:
         bands = f"no intervals, for these need {FEWEST} or more"
     left = f" The {dropped} agents that solved least are left out." if dropped else ""
@@ -144,8 +145,8 @@ def _cell(times: Floats) -> str:
 
 def planning(summary: StoreSummary) -> Exhibit | None:
     """Backups of a state and action an episode: the sweeps that agents report, times the pairs that each backs up."""
-    telling = [run for run in summary.runs if _has_depth(run) and np.isfinite(run.sweeps)]
-    groups = together((run for run in telling if run.spec.stop == "never"), "depth", any_prior=True)
+    counted = [run for run in summary.runs if _has_depth(run) and "sweeps" in run.diagnostics]
+    groups = together((run for run in counted if run.spec.stop == "never"), "depth", any_prior=True)
     group = max(groups, key=lambda g: len(_depths(g)), default=[])
     depths = _depths(group)
     whole = [runs for runs in by_contestant(group) if _depths(runs) == depths]
@@ -154,7 +155,7 @@ def planning(summary: StoreSummary) -> Exhibit | None:
         return None
     kept = ordered(whole[:MOST_SERIES])
     one = np.array([pairs[depth] for depth in depths], float)
-    sweeps = {label: _sweeps(runs, depths) for label, _, _, runs in kept}
+    sweeps = {label: _sweeps(summary, runs, depths) for label, _, _, runs in kept}
     series = [
         Series(label, c, l, plain(depths), plain(sweeps[label] * one), note=[f"{s:.1f} sweeps" for s in sweeps[label]])
         for label, c, l, _ in kept
@@ -171,8 +172,8 @@ def planning(summary: StoreSummary) -> Exhibit | None:
     )  # fmt: skip
 
 
-def _pairs(group: list[RunSummary]) -> dict[int, int]:
-    """States times actions by depth; empty where a world is not one of those known here."""
+def _pairs(group: list[Runs]) -> dict[int, int]:
+    """States times actions by depth; empty if a world is not one of those known here."""
     try:
         worlds = {run.spec.world["depth"]: run.spec for run in group}
         return {depth: build_world(spec).reward.size for depth, spec in worlds.items()}
@@ -180,6 +181,7 @@ def _pairs(group: list[RunSummary]) -> dict[int, int]:
         return {}
 
 
-def _sweeps(runs: list[RunSummary], depths: list[int]) -> Floats:
-    counts = [[run.sweeps for run in runs if run.spec.world["depth"] == depth] for depth in depths]
+def _sweeps(summary: StoreSummary, runs: list[Runs], depths: list[int]) -> Floats:
+    whole = {run.spec.name: summary.store.get(run.spec).diagnostics["sweeps"].mean() for run in runs}
+    counts = [[whole[run.spec.name] for run in runs if run.spec.world["depth"] == depth] for depth in depths]
     return np.array([np.mean(x) if x else np.nan for x in counts])

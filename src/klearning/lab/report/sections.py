@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from klearning.lab.experiments.columns import Row, differences, settings
 from klearning.lab.experiments.spec import Spec
 from klearning.lab.experiments.summaries import StoreSummary, by_contestant, together
-from klearning.lab.figures.markup import Html, element, folded, number, paragraph, section, table
 from klearning.lab.papers import PAPERS, command_line
 from klearning.lab.papers.claims import Verdict
 from klearning.lab.papers.figure import Figure, Introduction, Protocol
@@ -16,23 +17,41 @@ from klearning.lab.report import films, paper_charts, regret_curves, scaling
 from klearning.lab.report import ranking as ranking_tables
 from klearning.lab.report.exhibits import Exhibit, gallery
 from klearning.lab.report.films import Reel
-from klearning.lab.report.labels import agent_label, free_parameters, protocol_label, world_label
+from klearning.lab.report.labels import (
+    agent_label,
+    free_parameters,
+    paper_labels,
+    protocol_label,
+    protocol_of,
+    world_label,
+)
 from klearning.lab.report.settings import behind, seeds_label
+from klearning.numerics.display.markup import Html, element, folded, number, paragraph, section, table
 
 MOST_ROWS = 200
 
 
 def introductions(summary: StoreSummary) -> list[Introduction]:
-    """What papers have to say of the worlds in this store."""
+    """The papers' remarks on the worlds in this store, if it holds runs of a paper."""
+    if not is_of_paper(summary):
+        return []
     figures = [figure for paper in PAPERS.values() for figure in paper.figures]
     return [words for figure in figures if (words := figure.introduction(summary)) is not None]
 
 
+def is_of_paper(summary: StoreSummary) -> bool:
+    """Whether any run has a protocol of a paper; your own stores have none."""
+    protocols = {run.spec.protocol for run in summary.runs}
+    return any(protocol_of(name) or paper_labels(name) for name in protocols)
+
+
 def watching(summary: StoreSummary, reel: Reel) -> Html:
+    """Films, and the figures of papers; a section with nothing to show is left out, here and below."""
     title = "Watch them learn"
     if not reel.films:
-        why = "No run of this store kept snapshots that can be shown; a sweep file asks for them with ‘snapshots’."
-        return section("watch", title, paragraph(why + films.left_out(reel), class_="absent"), _papers(summary))
+        why, figures = films.left_out(reel), _papers(summary)
+        parts = [*([paragraph(why.strip(), class_="absent")] if why else []), *([figures] if figures else [])]
+        return section("watch", title, *parts) if parts else Html("")
     lead = paragraph(
         "Press play. The stronger a cell’s colour, the more it is worth in the agent’s own eyes (or the more often "
         "it was visited); arrows show where the agent would go. ", _first_hits(reel), class_="see",
@@ -76,7 +95,7 @@ def _film_tables(reel: Reel) -> list[Html]:
 
 
 def _papers(summary: StoreSummary) -> Html:
-    """The figures that papers show on a page, where the store has them: one exhibit a protocol."""
+    """The figures that papers show on a page, if the store has them: one exhibit a protocol."""
     exhibits, options = [], []
     for paper in PAPERS.values():
         for protocol in (*paper.protocols.values(), None):
@@ -106,10 +125,7 @@ def _behind_figures(paper: Paper, protocol: Protocol | None, figures: list[Figur
 def regret(summary: StoreSummary) -> tuple[Html, list[Exhibit]]:
     title, (shown, total) = "What learning costs", regret_curves.exhibits(summary)
     if not shown:
-        why = (
-            "No run of this store went on to its last episode with its policies evaluated: there is no regret to draw."
-        )
-        return section("regret", title, paragraph(why, class_="absent")), []
+        return Html(""), []
     words = paragraph(
         "Regret is what was lost by not knowing the world: the best possible value minus that of the policy followed, "
         "exact, summed over episodes."
@@ -118,7 +134,7 @@ def regret(summary: StoreSummary) -> tuple[Html, list[Exhibit]]:
 
 
 def papers(summary: StoreSummary) -> tuple[Html, list[Exhibit]]:
-    """Studies of papers that keep many small runs as one; nothing where the store has none."""
+    """Studies of papers that keep many small runs as one; nothing if the store has none."""
     shown = paper_charts.exhibits(summary)
     if not shown:
         return Html(""), []
@@ -129,11 +145,10 @@ def ranking(summary: StoreSummary) -> Html:
     """Places by tests: nothing is ranked by its mean alone."""
     name, shown = "Who is ahead, and how sure that is", ranking_tables.exhibits(summary)
     if not shown:
-        why = "No two agents of this store have two comparable runs each: nothing can be tested."
-        return section("ranking", name, paragraph(why, class_="absent"))
+        return Html("")
     words = paragraph(
-        "The best mean of several is partly luck. Two agents are told apart where a test says so, after a correction "
-        "for the number of tests (Holm’s rule); where none does, both places stay open."
+        "The best mean of several is partly luck. Two agents are told apart if a test says so, after a correction "
+        "for the number of tests (Holm’s rule); if none does, both ranks stay open."
     )
     return section("ranking", name, words, gallery("ranking", "Where:", shown))
 
@@ -141,11 +156,9 @@ def ranking(summary: StoreSummary) -> Html:
 def depth(summary: StoreSummary) -> tuple[Html, list[Exhibit]]:
     title, (shown, total) = "When the sea gets deeper", scaling.exhibits(summary)
     cost = scaling.planning(summary)
-    parts: list[object] = [gallery("depth", "Settings:", shown), _more(len(shown), total)]
-    if not shown:
-        parts = [paragraph("This store has no runs at two depths or more that can be compared.", class_="absent")]
+    parts: list[object] = [gallery("depth", "Settings:", shown), _more(len(shown), total)] if shown else []
     drawn = [*shown, *([cost] if cost else [])]
-    return section("depth", title, *parts, cost.html() if cost else ""), drawn
+    return section("depth", title, *parts, cost.html() if cost else "") if drawn else Html(""), drawn
 
 
 def _more(shown: int, total: int) -> Html:
@@ -157,8 +170,7 @@ def claims(summary: StoreSummary) -> Html:
     verdicts = {paper: list(paper.verdicts(summary)) for paper in PAPERS.values()}
     told = {paper: listed for paper, listed in verdicts.items() if listed}
     if not told:
-        why = "This store does not hold the paper’s experiments, so none of its claims can be checked here."
-        return section("claims", title, paragraph(why, class_="absent"))
+        return Html("")
     parts = [
         part for paper, listed in told.items() for part in _paper_claims(paper, listed, heading=len(told) > 1)
     ]  # fmt: skip
@@ -202,12 +214,13 @@ def runs(summary: StoreSummary) -> Html:
     rows = []
     for members, own in zip(companies, _own_settings([runs[0].spec for runs in companies]), strict=True):
         spec = members[0].spec
-        solved = sum(t.solved == t.solved for t in members)
-        seeds = seeds_label([t.spec.seed for t in members])
+        solved = f"{sum(np.isfinite(run.solved[0]) for run in members)} of {len(members)}"
+        seeds = seeds_label([run.spec.seed for run in members])
         where = world_label(spec, *free_parameters(spec))
         length = f"{spec.episodes:,}{' or solved' if spec.stop == 'solved' else ''}"
         name = spec.protocol or "–"
-        rows.append([where, agent_label(spec), name, own or "–", length, seeds, f"{solved} of {len(members)}"])
+        found = "no goal" if spec.name in summary.goalless else solved
+        rows.append([where, agent_label(spec), name, own or "–", length, seeds, found])
     rows.sort(key=lambda row: json.dumps(row))
     heads = ["world", "agent", "protocol", "prior and other settings that differ", "episodes", "seeds", "solved"]
     if all(row[3] == "–" for row in rows):
@@ -232,7 +245,7 @@ def runs(summary: StoreSummary) -> Html:
 
 
 def _own_settings(specs: list[Spec]) -> list[str]:
-    """What tells runs of one agent in one world apart, besides what has a column of its own."""
+    """Settings that tell runs of one agent in one world apart, besides those with their own column."""
     hidden = ("episodes", "stop", "protocol", "seed", "snapshots")
     kept = [{name: value for name, value in settings(spec).items() if name not in hidden} for spec in specs]
     groups: dict[str, list[Row]] = {}

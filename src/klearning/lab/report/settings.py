@@ -1,20 +1,20 @@
-"""What was run behind a figure, as words and as a sweep file that runs it again."""
+"""The settings behind a figure, as words and as a sweep file that runs it again."""
 
 import json
 from collections.abc import Sequence
 from typing import Any
 
 from klearning.lab.experiments.spec import Spec
-from klearning.lab.experiments.summaries import RunSummary
-from klearning.lab.figures.markup import Html, element, folded, paragraph
 from klearning.lab.papers import command_of
 from klearning.lab.report.labels import prior_label, protocol_label
 from klearning.lab.report.proofs import bound_label
+from klearning.numerics.display.markup import Html, element, folded, paragraph
+from klearning.tabular.trials.runs import Runs
 
 MOST_TABLES = 6  # of a sweep file that are printed
 
 
-def behind(runs: Sequence[RunSummary]) -> Html:
+def behind(runs: Sequence[Runs]) -> Html:
     """The fold below a figure: protocol, prior, seeds, and the command or sweep file that makes these runs."""
     specs = [run.spec for run in runs]
     spec = specs[0]
@@ -59,7 +59,7 @@ def sweep_file(specs: Sequence[Spec], most: int = MOST_TABLES) -> str:
 
 
 def _tables(specs: Sequence[Spec]) -> list[str]:
-    """One table for all that differ in agent and seed alone, where every agent has the same seeds."""
+    """One table for all that differ in agent and seed alone, if every agent has the same seeds."""
     groups: dict[str, dict[str, list[int]]] = {}
     for spec in specs:
         data = json.loads(spec.canonical)
@@ -82,8 +82,8 @@ def _table(shared: dict[str, Any], agents: list[dict[str, Any]], seeds: tuple[in
         lines += [f"opponent = {_inline(shared['opponent'], alternatives=True)}"]
     lines += [f"prior = {_inline(shared['prior'])}"]
     lines += [f"seeds = {len(seeds) if whole else list(seeds)}"]
-    rest = ("episodes", "protocol", "stop", "evaluate_every", "snapshots")
-    lines += [f"{key} = {_value(shared[key])}" for key in rest]
+    of_worlds = () if "opponent" in shared else ("stop", "evaluate_every")
+    lines += [f"{key} = {_value(shared[key])}" for key in ("episodes", "protocol", *of_worlds, "snapshots")]
     return "\n".join(lines) + "\n"
 
 

@@ -1,7 +1,7 @@
 """The laws of VBOS (O'Donoghue and Lattimore, 2021), for Gaussian arms, exactly: integrals in one dimension.
 
-A mixture π is optimistic where   E max_a μ_a ≤ Σ_a π_a (m_a + s_a √(−2 log π_a)).   Whoever plays optimistic mixtures,
-with sd = noise = σ before the first round, has a Bayes regret of at most   σ √(2 A T log A (1 + log T)):
+A mixture π is optimistic if   E max_a μ_a ≤ Σ_a π_a (m_a + s_a √(−2 log π_a)).   With sd = noise = σ before the first
+round, an agent that plays optimistic mixtures has a Bayes regret of at most   σ √(2 A T log A (1 + log T)):
 
     E max μ − Σπm ≤ Σ π_a s_a √(−2 log π_a) ≤ √(2 log A) √(Σ π_a s_a²)    Cauchy and Schwarz; entropy ≤ log A
     Σ_t E Σ_a π_a s_a² = E Σ_t σ²/(1 + n_t) ≤ σ² A (1 + log T)             n_t visits of the arm of round t before it

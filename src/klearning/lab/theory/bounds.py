@@ -32,7 +32,7 @@ def regret_bound(mdp_or_sizes: Any, episodes: ArrayLike, noise: float | None = N
 
     For an MDP, a Belief, or sizes (L, S, A) with S over all layers; ``episodes`` is a number or an array of them.
     σ is ``noise``, by default the largest of the MDP (½ for coin flips). It is a bound on *Bayes* regret, under
-    Assumption 1 (see `breaks_assumption`) and where `reward_bound` holds; with one action it is zero.
+    Assumption 1 (see `breaks_assumption`) and if `reward_bound` holds; with one action it is zero.
     """
     L, S, A = sizes_of(mdp_or_sizes)
     if noise is None:
@@ -61,7 +61,7 @@ def _episodes(episodes: ArrayLike) -> Floats:
 
 
 def breaks_assumption(prior: Prior, mdp: MDP | None = None) -> list[str]:
-    """ass1: why Theorem 1 does not speak of this prior, or of this world; nothing where it does."""
+    """ass1: why Theorem 1 does not speak of this prior, or of this world; nothing if it does."""
     reasons = []
     family, numbers = type(prior.reward).__name__, prior.reward.numbers()
     bounds = prior.reward.bounds
@@ -69,11 +69,11 @@ def breaks_assumption(prior: Prior, mdp: MDP | None = None) -> list[str]:
         reasons.append(f"a {family} prior of mean rewards is unbounded: Assumption 1 has them in [0, 1]")
     elif bounds[0] < 0.0 or bounds[1] > 1.0:
         reasons.append(f"a {family} prior of rewards in [{bounds[0]:g}, {bounds[1]:g}]: Assumption 1 has [0, 1]")
-    if numbers.variance > numbers.noise:
-        wide = f"sd={sqrt(numbers.variance)} above noise={sqrt(numbers.noise)}"
+    if numbers.variance > numbers.noise_variance:
+        wide = f"sd={sqrt(numbers.variance)} above noise={sqrt(numbers.noise_variance)}"
         reasons.append(f"{wide}: the printed bonus is too small before the first visit")
     if prior.reward.learns_noise:
-        reasons.append(f"the noise of a {family} prior is learnt: the theorem has it known, and means sub-Gaussian")
+        reasons.append(f"the noise of a {family} prior is learned: the theorem has it known, and means sub-Gaussian")
     if prior.stationary:
         reasons.append("stationary=True ties the layers: the theorem has them independent")
     if mdp is not None and (mdp.reward.min() < 0.0 or mdp.reward.max() > 1.0):

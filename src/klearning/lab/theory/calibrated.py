@@ -11,6 +11,7 @@ The proofs are on docs/evidence/calibrated.md.
 """
 
 from math import sqrt
+from typing import Literal
 
 import numpy as np
 
@@ -20,10 +21,11 @@ from klearning.lab.theory.inequality import Inequality, refuse_tied_layers
 from klearning.lab.theory.unrolling import occupancy_entropy
 from klearning.numerics.types import Layers
 from klearning.tabular.beliefs.belief import Belief
+from klearning.tabular.optimism.bonuses import BonusName
 from klearning.tabular.optimism.plan import Plan, solve
 
 
-def shared_phi(belief: Belief, plan: Plan, optimism: float, bonus: str = "reward") -> float:
+def shared_phi(belief: Belief, plan: Plan, optimism: float, bonus: BonusName = "reward") -> float:
     """Φ_κ = τH̄ + κC̄/τ of a plan with a share κ of a bonus c/τ; 0 in the limits τ = 0 and τ = ∞."""
     if plan.temperature in (0.0, float("inf")):
         return 0.0
@@ -32,7 +34,7 @@ def shared_phi(belief: Belief, plan: Plan, optimism: float, bonus: str = "reward
 
 
 def optimism_identity(
-    belief: Belief, optimism: float, temperature: str | float = "optimal", bonus: str = "reward"
+    belief: Belief, optimism: float, temperature: Literal["optimal"] | float = "optimal", bonus: BonusName = "reward"
 ) -> Inequality:
     """J + Φ_κ = f_κ(τ), for every κ and τ: both sides equal."""
     plan = solve(belief, temperature, bonus, optimism=optimism)
@@ -40,11 +42,15 @@ def optimism_identity(
 
 
 def calibrated_regret(
-    belief: Belief, posterior: Ensemble, optimism: float, temperature: str | float = "optimal", bonus: str = "reward"
+    belief: Belief,
+    posterior: Ensemble,
+    optimism: float,
+    temperature: Literal["optimal"] | float = "optimal",
+    bonus: BonusName = "reward",
 ) -> Inequality:
     """E^t E_ρ(V*_1 − V_1^π) ≤ Φ_κ + (E^t E_ρ V*_1 − f_κ)₊, for every κ, τ and bonus, be it optimistic or not.
 
-    Where f_κ is below E V* both sides are equal.
+    If f_κ is below E V*, both sides are equal.
     """
     refuse_tied_layers(belief, "calibrated_regret")
     plan = solve(belief, temperature, bonus, optimism=optimism)
@@ -69,7 +75,7 @@ def missed_on_path(belief: Belief, posterior: Ensemble, policy: Layers) -> Inequ
     return Inequality(float(left), float(right), float(posterior.average([missed - lost]).errors[0]))
 
 
-def optimism_tangent(belief: Belief, optimism: float, other: float, bonus: str = "reward") -> Inequality:
+def optimism_tangent(belief: Belief, optimism: float, other: float, bonus: BonusName = "reward") -> Inequality:
     """g(κ) + (√κ′ − √κ) · 2√κ C̄/τ* ≤ g(κ′): the tangent of min_τ f_κ(τ) in √κ, from the plan at κ alone."""
     plan = solve(belief, "optimal", bonus, 1e-14, optimism=optimism)
     # at τ* the two halves of Φ are equal, so that κC̄/τ* is one of them

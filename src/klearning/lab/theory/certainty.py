@@ -1,7 +1,7 @@
 """Certainty equivalents of Q* (e-certequiv), and what the K-values claim about them.
 
 Every law takes a belief and an `Ensemble` that stands for it: from `quadrature` it is checked exactly, from `draws` up
-to standard errors. Averages of exp(Q*/τ) have heavy tails where τ is small against the spread of Q*: there a Monte
+to standard errors. Averages of exp(Q*/τ) have heavy tails if τ is small against the spread of Q*: there a Monte
 Carlo estimate is too low more often than its error tells.
 """
 
@@ -17,6 +17,7 @@ from klearning.lab.theory.optimistic import expected_ahead, optimistic_operator,
 from klearning.numerics import checks
 from klearning.numerics.types import Floats, Layers
 from klearning.tabular.beliefs.belief import Belief
+from klearning.tabular.optimism.bonuses import BonusName
 from klearning.tabular.optimism.plan import solve
 
 
@@ -34,7 +35,7 @@ def certainty_equivalents(posterior: Ensemble, tau: float) -> Estimate:
     return Estimate([tau * g for g in G], [tau * e for e in errors])
 
 
-def bellman_inequality(belief: Belief, posterior: Ensemble, tau: float, bonus: str = "paper") -> Inequality:
+def bellman_inequality(belief: Belief, posterior: Ensemble, tau: float, bonus: BonusName = "paper") -> Inequality:
     """The inequality above e-upperb, with 𝒬 the certainty equivalents: 𝒬_l(s,a) ≤ B_l(τ, 𝒬_{l+1})(s,a)."""
     refuse_tied_layers(belief, "bellman_inequality")
     Q, errors = certainty_equivalents(posterior, tau)
@@ -65,7 +66,7 @@ def tilde_cumulants(belief: Belief, beta: float) -> Layers:
     ]
 
 
-def k_value_inequality(belief: Belief, posterior: Ensemble, tau: float, bonus: str = "paper") -> Inequality:
+def k_value_inequality(belief: Belief, posterior: Ensemble, tau: float, bonus: BonusName = "paper") -> Inequality:
     """e-upperb: certainty equivalents are at most the K-values, 𝒬_l(s,a) ≤ K_l(s,a)."""
     refuse_tied_layers(belief, "k_value_inequality")
     Q, errors = certainty_equivalents(posterior, tau)
@@ -103,7 +104,7 @@ class Chain(NamedTuple):
         return Inequality(self.of_certainty_equivalents, self.of_k_values, self.error)
 
 
-def maximal_chain(belief: Belief, posterior: Ensemble, tau: float, bonus: str = "paper") -> Chain:
+def maximal_chain(belief: Belief, posterior: Ensemble, tau: float, bonus: BonusName = "paper") -> Chain:
     """e-smax-upper, e-max_k: E^t max_a Q*_l(s,a) ≤ τ log Σ_a exp(𝒬_l(s,a)/τ) ≤ τ log Σ_a exp(K_l(s,a)/τ)."""
     refuse_tied_layers(belief, "maximal_chain")
     best = posterior.average([Q.max(axis=2) for Q in posterior.q_values])

@@ -52,7 +52,7 @@ def reward_bound(belief: Belief, tau: float) -> Inequality:
     The paper derives it from Assumption 1, from which it does not follow. It holds for Gaussian priors with
     sd ≤ noise and for Beta priors with σ = ½.
     """
-    noise = belief.prior.reward.numbers().noise
+    noise = belief.prior.reward.numbers().noise_variance
     visits = belief.in_layers(belief.visits)
     lower = [tau * G for G in reward_cumulants(belief, 1.0 / tau)]
     upper = [m + noise / (2.0 * tau * np.maximum(n, 1.0)) for m, n in zip(belief.reward_means, visits)]

@@ -1,6 +1,6 @@
 """Stochastic optimism: what may stand for a Dirichlet row times a value (l-ian), and the sharper Beta.
 
-X is stochastically optimistic for Y where E u(X) ≥ E u(Y) for every convex increasing u, which is the same as
+X is stochastically optimistic for Y if E u(X) ≥ E u(Y) for every convex increasing u, which is the same as
 E(X − k)₊ ≥ E(Y − k)₊ for every k. With Y = Σ_i A_i b_i, A ~ Dirichlet(α), m = Σα, mean μ and span b = max b − min b:
 
     Y  ≤  min b + span b · Beta(m p, m (1−p)),  p = (μ − min b)/span b        (convex order: same mean)

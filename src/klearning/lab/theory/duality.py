@@ -2,7 +2,7 @@
 
 The Lagrangian that is left after K is eliminated is ℒ(τ, λ) = J(λ) + Φ(τ, λ), J the mean return of λ. With a bonus of
 the form c/τ, Φ(τ, λ) = τH̄ + C̄/τ, H̄ and C̄ the entropy and the c that λ collects, and min_τ Φ = 2√(H̄C̄). A bonus that
-prices transitions is of another form, and refused where c is needed.
+prices transitions is of another form, and refused if c is needed.
 """
 
 from collections.abc import Sequence
@@ -18,6 +18,7 @@ from klearning.numerics.layers import by_layer
 from klearning.numerics.types import Floats, Layers
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.models.mdp import evaluate
+from klearning.tabular.optimism.bonuses import BonusName
 from klearning.tabular.optimism.plan import solve
 from klearning.tabular.optimism.program import program
 from klearning.tabular.optimism.temperature import schedule
@@ -42,12 +43,12 @@ def mean_return(belief: Belief, occupancy: Sequence[Floats]) -> float:
     return sum(float((flow * m).sum()) for flow, m in zip(occupancy, belief.reward_means))
 
 
-def lagrangian(belief: Belief, tau: float, occupancy: Sequence[Floats], bonus: str = "paper") -> float:
+def lagrangian(belief: Belief, tau: float, occupancy: Sequence[Floats], bonus: BonusName = "paper") -> float:
     """ℒ(τ, λ) = Σ λ_l(s,a) E^t μ_l(s,a) + Φ(τ, λ), the partial Lagrangian under l-cvx-opt-regret."""
     return mean_return(belief, occupancy) + phi(belief, tau, occupancy, bonus)
 
 
-def half_variances(belief: Belief, bonus: str) -> Layers:
+def half_variances(belief: Belief, bonus: BonusName) -> Layers:
     """c(s,a) of a bonus c/τ, (S_l, A)."""
     ready = program(belief, bonus)
     if ready.priced:
@@ -55,19 +56,19 @@ def half_variances(belief: Belief, bonus: str) -> Layers:
     return by_layer(ready.c, belief.layers)
 
 
-def dual_value(belief: Belief, occupancy: Sequence[Floats], bonus: str = "paper") -> float:
+def dual_value(belief: Belief, occupancy: Sequence[Floats], bonus: BonusName = "paper") -> float:
     """The objective of e-cvx-dual at λ: J(λ) + min_τ Φ(τ, λ) = J(λ) + 2√(H̄C̄)."""
     H = occupancy_entropy(occupancy)
     C = sum(float((flow * c).sum()) for flow, c in zip(occupancy, half_variances(belief, bonus)))
     return mean_return(belief, occupancy) + 2.0 * float(np.sqrt(H * C))
 
 
-def weak_duality(belief: Belief, occupancy: Sequence[Floats], tau: float, bonus: str = "paper") -> Inequality:
+def weak_duality(belief: Belief, occupancy: Sequence[Floats], tau: float, bonus: BonusName = "paper") -> Inequality:
     """Dual value of any feasible λ ≤ f(τ) of any τ: the objectives of e-cvx-dual and e-cvx-opt-prob."""
     return Inequality(dual_value(belief, occupancy, bonus), solve(belief, tau, bonus).bound)
 
 
-def strong_duality(belief: Belief, bonus: str = "paper") -> Inequality:
+def strong_duality(belief: Belief, bonus: BonusName = "paper") -> Inequality:
     """Strong duality, which l-cvx-opt-regret assumes: at τ* and its own λ the objectives of e-cvx-dual and
     e-cvx-opt-prob are equal up to the duality gap of the solve."""
     plan = solve(belief, "optimal", bonus, 1e-14)
@@ -86,7 +87,7 @@ class Saddle(NamedTuple):
         return Inequality(np.array(self[:-1]), np.array(self[1:]))
 
 
-def saddle_point(belief: Belief, occupancy: Sequence[Floats], tau: float, bonus: str = "paper") -> Saddle:
+def saddle_point(belief: Belief, occupancy: Sequence[Floats], tau: float, bonus: BonusName = "paper") -> Saddle:
     """The saddle point under l-cvx-opt-regret, against any feasible λ and any τ > 0.
 
     With one action, or nothing uncertain, there is no τ* in between and nothing to look at: ℒ(τ*, λ*) is f itself.
@@ -100,7 +101,7 @@ def saddle_point(belief: Belief, occupancy: Sequence[Floats], tau: float, bonus:
     )
 
 
-def temperature_is_optimal(belief: Belief, bonus: str = "paper") -> Inequality:
+def temperature_is_optimal(belief: Belief, bonus: BonusName = "paper") -> Inequality:
     """e-tau-isopt: min_τ Φ(τ, λ*) = Φ(τ*, λ*); both sides equal."""
     plan = solve(belief, "optimal", bonus, 1e-14)
     least = dual_value(belief, plan.occupancy, bonus) - mean_return(belief, plan.occupancy)
@@ -115,7 +116,7 @@ class Episodes(NamedTuple):
     schedule: float
 
 
-def optimum_against_schedule(belief: Belief, t: int, bonus: str = "paper") -> Episodes:
+def optimum_against_schedule(belief: Belief, t: int, bonus: BonusName = "paper") -> Episodes:
     """l-cvx-opt-regret: Φ(τ*, λ*) ≤ Φ(τ_t, λ*), which is what the regret bound needs.
 
     The end of the proof of t-kl_mdp says Φ(τ*, λ*) ≤ Φ(τ_t, λ^t) instead, the third number; that is not so in general.

@@ -24,7 +24,7 @@ MOST = 500_000  # members of a quadrature
 
 
 class Estimate(NamedTuple):
-    """Values and their standard errors, one array per layer; the errors are zero where all was enumerated."""
+    """Values and their standard errors, one array per layer; the errors are zero if all was enumerated."""
 
     values: Layers
     errors: Layers
@@ -101,7 +101,7 @@ def quadrature(belief: Belief, nodes: int = 3) -> Ensemble:
 
     For tiny beliefs: widths [1, 2] with two actions have eight uncertain numbers, hence 3⁸ = 6561 members.
     Every member has the weight of its points. The finite posterior shares the belief's means, its independence and
-    2·nodes − 1 moments of every uncertain number, and all laws can be checked on it without error bars. Where layers
+    2·nodes − 1 moments of every uncertain number, and all laws can be checked on it without error bars. If layers
     share one table, so do they in every member.
     """
     rewards, rows = _reward_rules(belief, nodes), _row_rules(belief, nodes)

@@ -1,4 +1,4 @@
-"""What every law returns: its two sides, so that a reader can look at both on their own problem."""
+"""The result of every law: its two sides, so that a reader can look at both on their own problem."""
 
 from typing import NamedTuple
 
@@ -22,11 +22,11 @@ class Inequality(NamedTuple):
 
     @property
     def slack(self) -> Floats:
-        """upper − lower, everywhere, in one flat array: negative where the law fails."""
+        """upper − lower, everywhere, in one flat array: negative if the law fails."""
         return flat(self.upper) - flat(self.lower)
 
     def holds(self, errors: float = 5.0, tolerance: float = 1e-9) -> bool:
-        """Whether the law holds everywhere, up to so many standard errors and a relative rounding."""
+        """Whether the law holds everywhere, up to ``errors`` standard errors and a relative rounding."""
         scale = np.maximum(1.0, np.maximum(np.abs(flat(self.lower)), np.abs(flat(self.upper))))
         return bool(np.all(self.slack >= -errors * flat(self.error) - tolerance * scale))
 
@@ -44,7 +44,7 @@ def flat(side: Side) -> Floats:
 
 
 def refuse_tied_layers(belief: Belief, law: str) -> None:
-    """Laws that take a layer to be independent of those after it say nothing where all layers share one table."""
+    """Laws that take a layer to be independent of those after it say nothing if all layers share one table."""
     if belief.tables.shared:
         raise ValueError(
             f"{law} of a belief with stationary=True: it is a law of layers that are independent of each other, "

@@ -1,6 +1,6 @@
 """The optimistic Bellman operator (e-bellmanop) on dense arrays, one per layer, for laws rather than for speed.
 
-What a bonus adds at τ is read off a solve, K − E^t μ − Σ_s' E^t P V, so that every law holds for every bonus there is.
+The bonus at τ is read off a solve, K − E^t μ − Σ_s' E^t P V, so that every law holds for every bonus.
 """
 
 import numpy as np
@@ -9,6 +9,7 @@ from klearning.lab.theory.inequality import Inequality
 from klearning.numerics.types import Floats, Layers
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.models.mdp import MDP
+from klearning.tabular.optimism.bonuses import BonusName
 from klearning.tabular.optimism.plan import Plan, solve
 
 
@@ -24,7 +25,7 @@ def soft_maximum(K: Floats, tau: float) -> Floats:
 
 
 def _alone(K: Floats) -> Floats:
-    """The value of the only action, where τ is infinite."""
+    """The value of the only action, if τ is infinite."""
     if K.shape[-1] != 1:
         raise ValueError("tau=inf with more than one action makes the soft maximum infinite: give a finite tau")
     only: Floats = K[..., 0]
@@ -54,17 +55,17 @@ def expected_ahead(belief: Belief, V: Layers) -> Layers:
 
 
 def bonus_of(belief: Belief, plan: Plan) -> Layers:
-    """What the plan's K-values hold besides mean reward and expected value ahead: δ at its temperature."""
+    """The bonus in the plan's K-values, besides mean reward and expected next value: δ at its temperature."""
     parts = zip(plan.k_values, belief.reward_means, expected_ahead(belief, plan.values))
     return [K - m - ahead for K, m, ahead in parts]
 
 
-def bonus_at(belief: Belief, tau: float, bonus: str = "reward") -> Layers:
+def bonus_at(belief: Belief, tau: float, bonus: BonusName = "reward") -> Layers:
     """The bonus at τ, (S_l, A): for `paper` the right-hand side of e-little-delta."""
     return bonus_of(belief, solve(belief, tau, bonus))
 
 
-def optimistic_operator(belief: Belief, tau: float, y: Layers, bonus: str = "paper") -> Layers:
+def optimistic_operator(belief: Belief, tau: float, y: Layers, bonus: BonusName = "paper") -> Layers:
     """e-bellmanop: B_l(τ, y)(s,a) = E^t μ_l(s,a) + bonus + Σ_s' E^t P_l(s'|s,a) τ log Σ_a' exp(y_{l+1}(s',a')/τ).
 
     All layers at once: y and what is returned are (S_l, A) per layer, and y_{L+1} = 0.
@@ -73,7 +74,7 @@ def optimistic_operator(belief: Belief, tau: float, y: Layers, bonus: str = "pap
     return [m + b + v for m, b, v in zip(belief.reward_means, bonus_at(belief, tau, bonus), ahead)]
 
 
-def fixed_point(belief: Belief, tau: float, bonus: str = "paper") -> Inequality:
+def fixed_point(belief: Belief, tau: float, bonus: BonusName = "paper") -> Inequality:
     """e-kbellmaneq: K_l = B_l(τ, K_{l+1}), the K-values of a solve on both sides of the operator."""
     K = solve(belief, tau, bonus).k_values
     return Inequality(K, optimistic_operator(belief, tau, K, bonus))

@@ -19,11 +19,12 @@ from klearning.numerics import checks
 from klearning.numerics.types import Floats, Layers
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.models.mdp import evaluate
+from klearning.tabular.optimism.bonuses import BonusName
 from klearning.tabular.optimism.plan import Plan
 
 
 def little_delta(belief: Belief, tau: float) -> Inequality:
-    """e-little-delta: δ = τ G̃^{μ|t}(s,a,1/τ) − E^t μ ≤ (σ² + (L−l)²)/(2τ(n∨1)); holds where `reward_bound` does."""
+    """e-little-delta: δ = τ G̃^{μ|t}(s,a,1/τ) − E^t μ ≤ (σ² + (L−l)²)/(2τ(n∨1)); holds if `reward_bound` does."""
     lower = [tau * G - m for G, m in zip(tilde_cumulants(belief, 1.0 / tau), belief.reward_means)]
     return Inequality(lower, bonus_at(belief, tau, "paper"))
 
@@ -48,7 +49,7 @@ def big_delta(belief: Belief, plan: Plan) -> Inequality:
     return Inequality(defined, unrolled)
 
 
-def phi(belief: Belief, tau: float, occupancy: Sequence[ArrayLike], bonus: str = "paper") -> float:
+def phi(belief: Belief, tau: float, occupancy: Sequence[ArrayLike], bonus: BonusName = "paper") -> float:
     """e-epregret-def: Φ^t(τ, λ) for any occupancy λ, (S_l, A) per layer."""
     delta = bonus_at(belief, tau, bonus)
     flows = [checks.counts(f"occupancy[{l}]", x, delta[l].shape) for l, x in enumerate(occupancy)]
@@ -67,17 +68,17 @@ def occupancy_entropy(occupancy: Sequence[Floats]) -> float:
 
 
 def _heat(tau: float, H: float | Floats) -> Floats:
-    """τ H, zero where there is no entropy however hot."""
+    """τ H, zero if there is no entropy however hot."""
     return np.where(np.asarray(H) > 0, tau, 0.0) * H if np.isinf(tau) else np.asarray(tau * H)
 
 
-def unrolled(belief: Belief, plan: Plan, bonus: str = "paper") -> Inequality:
+def unrolled(belief: Belief, plan: Plan, bonus: BonusName = "paper") -> Inequality:
     """Under e-epregret-def: E_ρ Δ_1 = Φ(τ, λ) for the plan's own τ and λ; both sides equal."""
     start = float(belief.initial @ big_delta(belief, plan).upper[0])  # type: ignore[index]
     return Inequality(start, phi(belief, plan.temperature, plan.occupancy, bonus))
 
 
-def episode_regret(belief: Belief, posterior: Ensemble, plan: Plan, bonus: str = "paper") -> Inequality:
+def episode_regret(belief: Belief, posterior: Ensemble, plan: Plan, bonus: BonusName = "paper") -> Inequality:
     """One episode of e-reg-ub and e-br-opt: E^t E_ρ(V*_1 − V_1^π) ≤ Φ(τ, λ)."""
     refuse_tied_layers(belief, "episode_regret")
     best = posterior.q_values[0].max(axis=2)
@@ -88,7 +89,7 @@ def episode_regret(belief: Belief, posterior: Ensemble, plan: Plan, bonus: str =
 
 def unrolling_bound(belief: Belief, tau: float, occupancy: Sequence[ArrayLike]) -> Inequality:
     """The first step of l-delta_unroll: Φ(τ, λ) ≤ τ L log A + Σ λ_l(s,a)(σ² + L²)/(2τ(n∨1)), for the `paper` bonus."""
-    B = belief.prior.reward.numbers().noise + belief.horizon**2
+    B = belief.prior.reward.numbers().noise_variance + belief.horizon**2
     visits = belief.in_layers(belief.visits)
     collected = sum(float((np.asarray(x) / np.maximum(n, 1.0)).sum()) for x, n in zip(occupancy, visits))
     upper = tau * belief.horizon * np.log(belief.actions) + B * collected / (2.0 * tau)

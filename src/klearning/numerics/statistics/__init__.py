@@ -1,10 +1,10 @@
-"""Statistics that say what they know: intervals with tested coverage, censored times, tests that keep their level.
+"""Statistics with tested coverage and level.
 
-intervals      of a mean, of the middle half (IQM), of a share; performance profiles, the optimality gap
-times          medians and survival where some runs were never solved
-differences    two agents, with pairs or without: mean difference, probability of improvement; Holm's rule for many
+intervals      confidence intervals of a mean, an interquartile mean (IQM), a fraction; performance profiles
+times          medians of censored times
+differences    paired and two-sample tests of mean difference and probability of improvement; Holm's rule
 
-`klearning.lab.comparison` puts them together.
+`klearning.lab.comparison` combines them.
 """
 
 from klearning.numerics.statistics.differences import (
@@ -32,7 +32,7 @@ from klearning.numerics.statistics.intervals import (
     performance_profile,
     stratified_mean,
 )
-from klearning.numerics.statistics.times import Survival, binomial_half, kaplan_meier, median_interval, median_time
+from klearning.numerics.statistics.times import binomial_half, median_interval, median_time
 
 __all__ = [
     "FEWEST",
@@ -43,14 +43,12 @@ __all__ = [
     "Interval",
     "Profile",
     "Strata",
-    "Survival",
     "binomial_half",
     "chance_below",
     "fraction_interval",
     "holm",
     "interquartile_interval",
     "interquartile_mean",
-    "kaplan_meier",
     "mean_difference",
     "mean_interval",
     "median_interval",

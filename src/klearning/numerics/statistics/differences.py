@@ -1,9 +1,9 @@
-"""Two agents against each other: how far apart their means are, and how often the one is ahead of the other.
+"""Comparison of two agents: the difference of their means, and the probability that one beats the other.
 
-Where pairs share what is random (the same drawn world, the same streams) they are tested as pairs, by flips of signs.
-Where nothing is shared, labels are permuted within every world and statistics studentised: such a test is exact where
-both laws are equal, and keeps its level for many seeds where only what is tested is equal (Janssen 1997; Chung and
-Romano 2013), which neither the plain permutation test nor the Mann–Whitney test does.
+Runs that share random numbers (the same drawn world, the same streams) are tested as pairs, by sign flips. Independent
+runs are tested by permuting labels within every world, with studentised statistics. Such a test is exact if both
+distributions are equal, and keeps its level for many seeds if only the tested quantity is equal (Janssen 1997; Chung
+and Romano 2013). The plain permutation test and the Mann–Whitney test do not.
 """
 
 from statistics import NormalDist
@@ -25,18 +25,18 @@ from klearning.numerics.statistics.intervals import (
 from klearning.numerics.statistics.times import binomial_half
 from klearning.numerics.types import Floats
 
-EQUAL = 1e-9  # statistics that differ by less, relatively, are the same but for rounding
+EQUAL = 1e-9  # relative difference below which statistics are equal up to rounding
 
 
 class Contrast(NamedTuple):
-    """a against b: the mean difference a − b, and the chance of one as large by luck."""
+    """The mean difference a − b and its p-value."""
 
     difference: Interval
     p_value: float
 
 
 def paired_difference(a: Floats, b: Floats, seed: int = 0, level: float = 0.95, shuffles: int = RESAMPLES) -> Contrast:
-    """Mean of a − b, pair by pair, with a sign-flip permutation test; what is not finite is no finding."""
+    """The mean of a − b over pairs, with a sign-flip test. Returns NaN and p = 1 if any difference is not finite."""
     d = np.asarray(a) - np.asarray(b)
     if not np.isfinite(d).all():
         return Contrast(Interval(np.nan, np.nan, np.nan), 1.0)
@@ -47,7 +47,7 @@ def paired_difference(a: Floats, b: Floats, seed: int = 0, level: float = 0.95, 
 
 
 def paired_sign_test(a: Floats, b: Floats) -> float:
-    """Two-sided p-value that a is below b as often as above; unsolved (nan) is above all, equal pairs say nothing."""
+    """Two-sided p-value that a is below b as often as above. NaN (unsolved) is above all; ties are left out."""
     x, y = (np.where(np.isnan(v), np.inf, v) for v in (a, b))
     below, above = int((x < y).sum()), int((x > y).sum())
     n = below + above
@@ -57,7 +57,7 @@ def paired_sign_test(a: Floats, b: Floats) -> float:
 
 
 def holm(p_values: Floats) -> Floats:
-    """p-values adjusted by Holm's step-down rule, so that the chance of any false claim among them keeps its level."""
+    """p-values adjusted by Holm's step-down rule, which controls the family-wise error rate."""
     p = np.asarray(p_values, dtype=float)
     order = np.argsort(p)
     raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
@@ -67,9 +67,9 @@ def holm(p_values: Floats) -> Floats:
 
 
 def mean_difference(a: Strata, b: Strata, seed: int = 0, level: float = 0.95, shuffles: int = RESAMPLES) -> Contrast:
-    """Mean of a − mean of b, over worlds alike, where runs share nothing: bootstrap-t, and Welch's t permuted.
+    """The mean difference of independent runs, averaged over worlds: bootstrap-t interval, permuted Welch's t-test.
 
-    a[k] and b[k] are the numbers of world k. What is not finite is no finding.
+    a[k] and b[k] are the numbers of world k. Returns p = 1 without an interval if the difference is not finite.
     """
     K = len(a)
     estimate = float(np.mean([np.mean(x) - np.mean(y) for x, y in zip(a, b, strict=True)]))
@@ -90,7 +90,7 @@ def mean_difference(a: Strata, b: Strata, seed: int = 0, level: float = 0.95, sh
 
 
 def _permuted_welch(x: Floats, y: Floats, shuffles: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Difference of means, and its squared standard error, for labels at random."""
+    """The difference of means and its squared standard error, for random labels."""
     n, m = len(x), len(y)
     z = np.concatenate([x, y])
     z = z - z.mean()
@@ -104,7 +104,7 @@ def _permuted_welch(x: Floats, y: Floats, shuffles: int, rng: np.random.Generato
 
 
 def _labels(n: int, m: int, shuffles: int, rng: np.random.Generator) -> Floats:
-    """Which of n + m are the first agent's, n of them at random: one shuffle a row."""
+    """Random labels, one shuffle per row: 1 for n of n + m runs."""
     return rng.permuted(np.tile(np.repeat([1.0, 0.0], [n, m]), (shuffles, 1)), axis=1)
 
 
@@ -122,24 +122,24 @@ def _welch_interval(
 
 
 def _tells(x: Floats) -> bool:
-    """Whether resamples of x tell of its spread: all are equal, or enough are unlike the commonest, as of a mean."""
+    """Whether resamples of x estimate its spread: all values are equal, or enough differ from the commonest."""
     apart = len(x) - int(np.unique(x, return_counts=True)[1].max())
     return apart == 0 or apart >= min(FEWEST, len(x) / 2)
 
 
 class Chance(NamedTuple):
-    """The probability that a run of a is below one of b, ties counted half, and the p-value of its being ½."""
+    """The probability that a run of a is below one of b, ties counted half, and the p-value of ½."""
 
     probability: Interval
     p_value: float
 
 
 def chance_below(a: Strata, b: Strata, seed: int = 0, level: float = 0.95, shuffles: int = RESAMPLES) -> Chance:
-    """How often a is below b, over worlds alike, where runs share nothing; nan is above all numbers.
+    """The probability that a is below b for independent runs, averaged over worlds; NaN is above all numbers.
 
-    The test is Brunner and Munzel's, permuted: studentised by the spread of placements (the share of b above each of
-    a, and the other way round). The interval is that of the same permutations on the scale of log(p/(1 − p)). At 0, at
-    1 and where nothing varies it is Wilson's, with min(n, m) trials: no laws have a variance above p(1 − p)/min(n, m).
+    The test is a permuted Brunner–Munzel test, studentised by the spread of placements (the share of b above each run
+    of a, and vice versa). The interval uses the same permutations on the log-odds scale. At 0, at 1 and without
+    variation it is Wilson's with min(n, m) trials, because the variance is at most p(1 − p)/min(n, m).
     """
     K = len(a)
     pairs = [(_times(x), _times(y)) for x, y in zip(a, b, strict=True)]
@@ -189,15 +189,15 @@ def _placements(x: Floats, y: Floats) -> tuple[float, float]:
 
 
 def _permuted_placements(x: Floats, y: Floats, shuffles: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """The same for labels at random: counts of either label up to each value, ties half."""
+    """The same for random labels, from counts of each label up to each value, ties half."""
     n, m = len(x), len(y)
     z = np.sort(np.concatenate([x, y]))
     first, last = np.searchsorted(z, z, "left"), np.searchsorted(z, z, "right")
     labels = _labels(n, m, shuffles, rng)
     counts = np.concatenate([np.zeros((shuffles, 1)), np.cumsum(labels, axis=1)], axis=1)
     below = (counts[:, first] + counts[:, last]) / 2.0  # of x, ties half
-    of_y = below / n  # the placement of a value, were it y's
-    of_x = 1.0 - ((first + last) / 2.0 - below) / m  # were it x's: the share of y above it
+    of_y = below / n  # the placement of a value labelled y
+    of_x = 1.0 - ((first + last) / 2.0 - below) / m  # labelled x: the share of y above it
     share = ((1.0 - labels) * of_y).sum(axis=1) / m
     gap_y, gap_x = of_y - share[:, None], of_x - share[:, None]
     spread = ((1.0 - labels) * gap_y**2).sum(axis=1) / (m * (m - 1)) + (labels * gap_x**2).sum(axis=1) / (n * (n - 1))
@@ -205,7 +205,7 @@ def _permuted_placements(x: Floats, y: Floats, shuffles: int, rng: np.random.Gen
 
 
 def paired_chance_below(a: Floats, b: Floats, level: float = 0.95) -> Chance:
-    """In how many pairs a is below b, ties half, with Wilson's interval and the sign test; nan is above all."""
+    """The share of pairs with a below b, ties half, with Wilson's interval and the sign test; NaN is above all."""
     x, y = _times(a), _times(b)
     wins = float((x < y).sum() + 0.5 * (x == y).sum())
     interval = fraction_interval(wins, len(x), level)
@@ -213,13 +213,13 @@ def paired_chance_below(a: Floats, b: Floats, level: float = 0.95) -> Chance:
 
 
 def _ratio(gap: Floats | float, error: Floats | float) -> Floats:
-    """gap/error; no gap is 0, and one without an error is infinite."""
+    """gap/error; 0 if the gap is 0, infinite if only the error is 0."""
     top, bottom = np.broadcast_arrays(np.asarray(gap, float), np.asarray(error, float))
     infinite = np.where(np.abs(top) < 1e-12, 0.0, np.copysign(np.inf, top))
     return np.divide(top, bottom, out=infinite, where=bottom > 0.0)
 
 
 def _share_as_large(statistic: Floats, permuted: Floats) -> float:
-    """The p-value: the share of permutations, the data's own among them, with a statistic as large."""
+    """The p-value: the share of permutations, including the identity, with a statistic at least as large."""
     as_large = np.abs(permuted) >= np.abs(statistic) * (1.0 - EQUAL)
     return float((1.0 + as_large.sum()) / (len(permuted) + 1.0))

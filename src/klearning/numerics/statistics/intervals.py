@@ -1,6 +1,6 @@
-"""Intervals with tested coverage: of a mean, of the middle of many runs, of a share.
+"""Confidence intervals with tested coverage: of a mean, an interquartile mean, a fraction.
 
-Runs in several worlds are strata, one array of numbers per world: resamples are drawn within each of them.
+Runs in several worlds are strata, one array per world; resamples are drawn within each of them.
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ import numpy as np
 
 from klearning.numerics.types import Floats
 
-FEWEST = 10  # seeds below which no interval is given: at 5, a nominal 95% covers some 75% on skewed data
+FEWEST = 10  # seeds for an interval: with 5, a nominal 95% covers about 75% on skewed data
 RESAMPLES = 4000
-MANY = 2000  # values beyond which a mean is normal enough, and resamples of them are gigabytes
+MANY = 2000  # above it a mean is nearly normal, and resamples would take gigabytes
 
 
 class Interval(NamedTuple):
-    """An estimate and its interval; nan bounds where there are too few seeds for one."""
+    """An estimate with its interval; NaN bounds if there are too few seeds."""
 
     estimate: float
     low: float
@@ -25,16 +25,16 @@ class Interval(NamedTuple):
 
 
 def mean_interval(x: Floats, level: float = 0.95, seed: int = 0) -> Interval:
-    """The mean of x with a bootstrap-t interval, which follows skewness where Student's t does not.
+    """The mean of x with a bootstrap-t interval, which unlike Student's t adapts to skewness.
 
-    Where more than half of the values are one and the same, the few others decide both mean and spread of a resample,
-    and the interval is wild unless there are at least `FEWEST` of them: below that there is none.
+    If more than half of the values are equal, the few others determine both mean and spread of a resample. The interval
+    is unreliable then, and NaN unless at least `FEWEST` values differ from the commonest.
     """
     n, mean = len(x), float(np.mean(x))
     spread = float(np.std(x, ddof=1)) if n > 1 else np.nan
     if n < FEWEST or not np.isfinite(mean):
         return Interval(mean, np.nan, np.nan)
-    apart = n - int(np.unique(x, return_counts=True)[1].max())  # from the commonest value
+    apart = n - int(np.unique(x, return_counts=True)[1].max())  # values that differ from the commonest
     if apart == 0:
         return Interval(mean, mean, mean)
     if apart < min(FEWEST, n / 2):
@@ -52,7 +52,7 @@ def mean_interval(x: Floats, level: float = 0.95, seed: int = 0) -> Interval:
 
 
 def fraction_interval(successes: float, trials: float, level: float = 0.95) -> Interval:
-    """A share with Wilson's interval."""
+    """A fraction with Wilson's interval."""
     z = NormalDist().inv_cdf(0.5 + level / 2.0)
     share = successes / trials
     centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
@@ -64,7 +64,7 @@ Strata = Sequence[Floats]  # one array per world
 
 
 def stratified_mean(strata: Strata, level: float = 0.95, seed: int = 0) -> Interval:
-    """The mean over worlds of the means within them, each world counting the same, with a bootstrap-t interval."""
+    """The mean over worlds of their means, equally weighted, with a bootstrap-t interval."""
     if len(strata) == 1:
         return mean_interval(strata[0], level, seed)
     mean = float(np.mean([np.mean(x) for x in strata]))
@@ -81,15 +81,15 @@ def stratified_mean(strata: Strata, level: float = 0.95, seed: int = 0) -> Inter
 
 
 def interquartile_mean(strata: Strata) -> float:
-    """IQM: the mean of the middle half of all numbers, a quarter (rounded down) being left out at either end."""
+    """IQM: the mean of the middle half of all numbers, without a quarter (rounded down) at either end."""
     return float(_middle(np.concatenate(strata)[None])[0])
 
 
 def interquartile_interval(strata: Strata, level: float = 0.95, seed: int = 0) -> Interval:
-    """The IQM with a percentile interval, drawn out by √(n/(n − 1)) about it, for n seeds in a world.
+    """The IQM with a percentile interval, widened by √(n/(n − 1)) for n seeds per world.
 
-    So much is the spread of resamples too small. A bootstrap-t, which is better for means, is wild here: a resample's
-    middle half may be a few equal numbers.
+    The spread of resamples is too small by this factor. A bootstrap-t, which is better for means, is unreliable here:
+    the middle half of a resample may be a few equal numbers.
     """
     middle = interquartile_mean(strata)
     if not _enough(strata) or not np.isfinite(middle):
@@ -109,7 +109,7 @@ def _middle(rows: Floats) -> Floats:
 
 
 def resamples(x: Floats, rng: np.random.Generator) -> Floats:
-    """As many numbers as there are, drawn from them with replacement: one resample a row."""
+    """Resamples of x with replacement, one per row."""
     drawn: Floats = x[rng.integers(0, len(x), (RESAMPLES, len(x)))]
     return drawn
 
@@ -117,9 +117,9 @@ def resamples(x: Floats, rng: np.random.Generator) -> Floats:
 def studentised(
     estimate: float, error: float, apart: Floats, errors: Floats, level: float, constant: bool = False
 ) -> Interval:
-    """The bootstrap-t: quantiles of ``apart/errors``, what resamples miss the estimate by, turned about it.
+    """The bootstrap-t interval, from quantiles of ``apart/errors``, the studentised deviations of resamples.
 
-    None where one resample in twenty has no spread of its own: the few numbers that differ would decide all.
+    NaN if one resample in twenty has no spread: a few values would determine everything.
     """
     if constant:
         return Interval(estimate, estimate, estimate)
@@ -132,17 +132,17 @@ def studentised(
 
 
 def _enough(strata: Strata) -> bool:
-    """Seeds enough for an interval: in all, and five in every world, for a spread within it."""
+    """Whether there are enough seeds for an interval: in all, and five per world for a spread within it."""
     return sum(map(len, strata)) >= FEWEST and (len(strata) == 1 or min(map(len, strata)) >= 5)
 
 
 def optimality_gap(scores: Strata, level: float = 0.95, seed: int = 0) -> Interval:
-    """By how much scores stay below 1 on average, 1 being the optimum; what is above 1 does not make up for it."""
+    """The mean shortfall of scores below 1, the optimum; scores above 1 count as 1."""
     return stratified_mean([np.maximum(0.0, 1.0 - x) for x in scores], level, seed)
 
 
 class Profile(NamedTuple):
-    """The share of runs at most at each threshold, with Wilson's interval of each share by itself."""
+    """The share of runs at or below each threshold, with pointwise Wilson intervals."""
 
     thresholds: Floats
     share: Floats
@@ -151,7 +151,7 @@ class Profile(NamedTuple):
 
 
 def performance_profile(x: Floats, thresholds: Floats, level: float = 0.95) -> Profile:
-    """The share of runs whose number is at most each threshold; nan, as of a run that never solved, is above all."""
+    """The share of runs at or below each threshold; NaN (never solved) is above all."""
     counts = [int(np.sum(np.where(np.isnan(x), np.inf, x) <= threshold)) for threshold in thresholds]
     ends = np.array([fraction_interval(count, len(x), level) for count in counts]).reshape(-1, 3)
     return Profile(np.asarray(thresholds), *ends.T)

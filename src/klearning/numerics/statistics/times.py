@@ -1,9 +1,7 @@
-"""Times that may be censored: numbers of episodes, nan where the cap came first.
+"""Censored times: numbers of episodes, NaN if the cap came first.
 
-Such a run is not dropped: it took longer than the cap.
+A censored run is not dropped: it counts as longer than the cap.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,15 +10,15 @@ from klearning.numerics.types import Floats
 
 
 def median_time(times: Floats) -> float:
-    """The median with unsolved runs counted as longer than any; nan where half or more of them are unsolved."""
+    """The median, with unsolved runs as the longest; NaN if half of the runs or more are unsolved."""
     median = float(np.median(np.where(np.isnan(times), np.inf, times)))
     return median if np.isfinite(median) else np.nan
 
 
 def median_interval(times: Floats, level: float = 0.95) -> Interval:
-    """The median time with the interval between order statistics that covers at least ``level``, whatever the law.
+    """The median time with the interval of order statistics that covers at least ``level`` for any distribution.
 
-    An infinite end means that the data do not bound it.
+    An infinite end is not bounded by the data.
     """
     n = len(times)
     ordered = np.sort(np.where(np.isnan(times), np.inf, times))
@@ -32,23 +30,6 @@ def median_interval(times: Floats, level: float = 0.95) -> Interval:
     if k == 0:
         return Interval(median_time(times), -np.inf, np.inf)
     return Interval(median_time(times), float(ordered[k - 1]), float(ordered[n - k]))
-
-
-class Survival(NamedTuple):
-    """The Kaplan–Meier estimate: after each time at which something was solved, the share not yet solved."""
-
-    times: Floats
-    share: Floats
-
-
-def kaplan_meier(times: Floats, caps: Floats) -> Survival:
-    """The share of runs not yet solved, where run i was watched for caps[i] episodes and is nan where not solved."""
-    solved = np.isfinite(times)
-    watched = np.where(solved, times, caps)
-    events = np.unique(times[solved])
-    at_risk = np.array([(watched >= t).sum() for t in events], dtype=float)
-    died = np.array([(times[solved] == t).sum() for t in events], dtype=float)
-    return Survival(events, np.cumprod(1.0 - died / at_risk))
 
 
 def binomial_half(n: int) -> Floats:

@@ -47,7 +47,7 @@ class DmWorld(dm_env.Environment):  # type: ignore[misc]
         return dm_env.restart(self._observe())
 
     def step(self, action: Any) -> Any:
-        """Take an action; begin an episode instead where none is under way."""
+        """Take an action; begin an episode instead if none is under way."""
         if self.walk.over:
             return self.reset()
         reward = self.walk.step(action, self._rng)

@@ -1,6 +1,6 @@
 """Action masks: which actions a simulator allows in which states, as far as it has told.
 
-What is told of a state during an episode is news until the episode is learnt from. An action that was allowed in a
+A mask met during an episode counts once the episode is learned from. An action that was allowed in a
 state once is planned with for good, and taken only while it is allowed: a mask that changes depends on something that
 is not observed, and that is said once.
 """
@@ -40,7 +40,7 @@ class Masks:
             flags = np.zeros(0)
         allowed: Flags = flags == 1.0
         if flags.shape != (self.count,) or not (allowed | (flags == 0.0)).all():
-            fault = f"is no mask: give a 0 or 1 for each of the {self.count} actions"
+            fault = f"is not a mask: give a 0 or 1 for each of the {self.count} actions"
         elif not allowed.any():
             fault = "allows no action: end the episode there, or allow one"
         else:
@@ -66,14 +66,14 @@ class Masks:
                 self.news[s] = allowed | before
 
     def at(self, s: int) -> Flags | None:
-        """What is allowed in state s; None where nothing was told."""
+        """The allowed actions in state s; None if no mask was given."""
         return self.news.get(s, self.known.get(s))
 
     def forget_news(self) -> None:
         self.news = {}
 
     def settle(self) -> None:
-        """The episode is learnt from: its news are known."""
+        """The episode was learned from: its masks now count."""
         self.known |= self.news
         self.news = {}
 
@@ -95,7 +95,7 @@ class Masks:
         """The inverse, of what a file holds of states below this number."""
         form = rows.dtype == np.int64 and rows.ndim == 2 and rows.shape[1] == 1 + self.count
         if not form or not np.isin(rows[:, 1:], (0, 1)).all() or not rows[:, 1:].any(axis=1).all():
-            raise ValueError(f"{name} is no table of masks of {self.count} actions")
+            raise ValueError(f"{name} is not a table of masks of {self.count} actions")
         numbers = rows[:, 0]
         if len(np.unique(numbers)) < len(numbers) or ((numbers < 1) | (numbers >= states)).any():
             raise ValueError(f"{name} has masks of states that were never met, or two of one state")

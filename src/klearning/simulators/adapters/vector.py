@@ -1,6 +1,6 @@
 """Several environments, one belief: the episodes of a Gymnasium vector run side by side.
 
-Each follows the plan that it began with to its end, and is then learnt from; the next one to begin plans with all that
+Each follows the plan that it began with to its end, and is then learned from; the next one to begin plans with all that
 is known by then. So no plan is changed half-way, plans differ where an agent draws them (PSRL), and no episode waits
 for another. What Gymnasium calls autoreset decides where the first observation of the next episode is found: no step
 leads from the last of one to the first of the next.
@@ -9,43 +9,21 @@ leads from the last of one to the first of the next.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium.spaces import Space
 from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import concatenate, create_empty_array, iterate
 
 from klearning.numerics.interrupts import uninterrupted
 from klearning.numerics.types import Flags
 from klearning.simulators.actor import SideBySide
-from klearning.simulators.adapters.limit import Limit
-from klearning.simulators.callbacks import EpisodeReport
-from klearning.tabular.models.tabular import read_horizon
+from klearning.simulators.episode_report import EpisodeReport
+from klearning.simulators.limit import Limit
 from klearning.tabular.trials.streams import whole_number
 
 NEXT_STEP, SAME_STEP, DISABLED = "NextStep", "SameStep", "Disabled"
 
 Envs = VectorEnv[Any, Any, Any]
-Environment = gymnasium.Env[Any, Any] | Envs
 Watchers = Sequence[Callable[[EpisodeReport], bool]]
-
-
-def single_spaces(env: Environment) -> tuple[Space[Any], Space[Any]]:
-    """Of observations and actions, in one environment."""
-    if isinstance(env, VectorEnv):
-        return env.single_observation_space, env.single_action_space
-    return env.observation_space, env.action_space
-
-
-def single_horizon(env: Environment, horizon: int | None) -> int:
-    """The argument, or the time limit of an environment or of those in a vector."""
-    if horizon is not None or env.spec is not None or not isinstance(env, VectorEnv):
-        return read_horizon(env, horizon)
-    bare: Any = env.unwrapped
-    if getattr(bare, "envs", None):  # in this process
-        return read_horizon(bare.envs[0], None)
-    spec = bare.get_attr("spec")[0] if hasattr(bare, "get_attr") else None
-    return read_horizon(env, getattr(spec, "max_episode_steps", None))
 
 
 def play_side_by_side(actor: Any, envs: Envs, extent: Limit, seed: int, watchers: Watchers, masks: bool = True) -> None:
@@ -62,7 +40,7 @@ def play_side_by_side(actor: Any, envs: Envs, extent: Limit, seed: int, watchers
         with uninterrupted:
             for episode in lanes.episodes:
                 if episode is not None:
-                    actor.drop(episode)
+                    actor.discard_episode(episode)
 
 
 class Lanes:
@@ -71,7 +49,7 @@ class Lanes:
     def __init__(self, learner: SideBySide, envs: Envs, extent: Limit, seed: int, masks: bool) -> None:
         self.learner, self.envs, self.extent, self.seed, self.masks = learner, envs, extent, seed, masks
         self.begun, self.steps = 0, 0  # of all lanes; idle ones do not count
-        self.earlier = learner.episode  # episodes that were before
+        self.earlier = learner.episodes_done  # episodes that were before
         self.episodes: list[Any] = [None] * envs.num_envs
         mode = envs.metadata.get("autoreset_mode", NEXT_STEP)
         self.mode = str(getattr(mode, "value", mode))
@@ -114,7 +92,7 @@ class Lanes:
         return self.extent.leaves(self.begun, self.steps)
 
     def _action(self, i: int, point: Any, fresh: bool, mask: Any) -> Any:
-        """What to do in environment i, where an episode may begin."""
+        """The action in environment i, where an episode may begin."""
         episode = self.episodes[i]
         if episode is not None:
             return episode.act(point, action_mask=mask)
@@ -122,7 +100,7 @@ class Lanes:
             return self.learner.actions.point(0 if mask is None else int(np.argmax(mask)))  # of no consequence
         with uninterrupted:
             action = self.learner.act(point, action_mask=mask)
-            self.episodes[i] = self.learner.set_aside()
+            self.episodes[i] = self.learner.fork_episode()
             self.begun += 1
         return action
 
@@ -137,11 +115,11 @@ class Lanes:
         for i in np.flatnonzero(over).tolist():
             episode = self.episodes[i]
             assert episode is not None  # it is over
-            with uninterrupted:  # learnt from once, or given up
-                self.learner.take_back(episode)
+            with uninterrupted:  # learned from once, or given up
+                self.learner.rejoin_episode(episode)
                 self.learner.end_episode()
                 self.episodes[i] = None
-            number, total, plan = self.learner.episode, self.learner.returns[-1], self.learner.diagnostics
+            number, total, plan = self.learner.episodes_done, self.learner.returns[-1], self.learner.diagnostics
             report = EpisodeReport(number, total, episode.step, bool(terminated[i]), plan, learner=self.learner)
             answers = [watch(report) for watch in watchers]
             if not all(answers):
@@ -156,7 +134,7 @@ class Lanes:
         return seeds
 
     def _masks(self, infos: Any) -> list[Any]:
-        """What every environment allows, where it says so."""
+        """The action masks of the environments, if they have some."""
         told = infos.get("_action_mask") if self.masks else None
         if told is None:
             return [None] * len(self.episodes)

@@ -25,9 +25,9 @@ class WorldEnv(gymnasium.Env[Any, Any]):
     """An MDP to be stepped through.
 
     Observations and actions are `Discrete`. ``numbering`` says what an observation is (`Walk`): ``auto`` is
-    the state within its layer where the model is stationary (RiverSwim), and the state numbered through all
+    the state within its layer if the model is stationary (RiverSwim), and the state numbered through all
     layers elsewhere (DeepSea). After the last layer, where the last state is shown again, an episode is
-    ``terminated``; but ``truncated`` where the model is stationary, for there only time is up. ``P`` and
+    ``terminated``; but ``truncated`` if the model is stationary, for there only time is up. ``P`` and
     ``initial_state_distrib`` hold the model as Gymnasium's toy-text environments do.
     """
 
@@ -35,18 +35,10 @@ class WorldEnv(gymnasium.Env[Any, Any]):
 
     def __init__(self, mdp: MDP, numbering: str = "auto", noise: Floats | None = None) -> None:
         self.walk = Walk(mdp, numbering, noise)
+        self.mdp = self.walk.mdp  # for exact values: `optimal(env.unwrapped.mdp)`
+        self.horizon = self.mdp.horizon  # steps of an episode
         self.observation_space = Discrete(self.walk.observations)
         self.action_space = Discrete(mdp.actions)
-
-    @property
-    def mdp(self) -> MDP:
-        """The world itself, for exact values: `optimal(env.unwrapped.mdp)`."""
-        return self.walk.mdp
-
-    @property
-    def horizon(self) -> int:
-        """Steps of an episode."""
-        return self.mdp.horizon
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
         super().reset(seed=seed, options=options)

@@ -1,12 +1,12 @@
-"""Random and Optimal: the floor and the ceiling of any comparison."""
+"""Random and OptimalAgent: the floor and the ceiling of any comparison."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import kernel
-from klearning.numerics.trees import marked
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Floats
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.models.sweeps import greedy, hard_sweep
@@ -14,7 +14,7 @@ from klearning.tabular.trials.agent import Agent
 from klearning.tabular.trials.task import Task, play
 
 
-@marked(chances=("policy",), roomy=True)
+@field_roles(probabilities=("policy",), roomy=True)
 class Memory(NamedTuple):
     policy: Floats
 
@@ -28,7 +28,7 @@ def episodes(memory: Memory, task: Task, first: int, count: int) -> Memory:
 
 @dataclass(frozen=True)
 class Random(Agent[Memory]):
-    """Every action with equal probability, and nothing learnt."""
+    """Every action with equal probability, and nothing learned."""
 
     paper: ClassVar[str] = "a baseline"
 
@@ -40,7 +40,7 @@ class Random(Agent[Memory]):
 
 
 @dataclass(frozen=True)
-class Optimal(Random):
+class OptimalAgent(Random):
     """An optimal policy of the true MDP: the one agent that looks at the world, because its regret is zero."""
 
     plan = None  # type: ignore[assignment]  # no simulator shows it a model

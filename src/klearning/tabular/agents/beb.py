@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from klearning.numerics import checks
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.types import Floats
 from klearning.tabular.agents.value_iteration import Planning, ValueIteration, update
 from klearning.tabular.models.sweeps import greedy, hard_sweep

@@ -6,7 +6,7 @@ For episode t = 1, 2, …, as if each (s,a) had been tried η more times, always
     Q_l(s,a) = m(s,a) + (1 − w) γ Σ_s' P̄(s'|s,a) V_{l+1}(s') + w γ max_s' V_{l+1}(s'),     V = max_a Q
     follow argmax_a Q_l(s,a)
 
-The paper knows the rewards. Where they are unknown, ``imagined_reward`` is what each imagined visit pays; None leaves
+The paper knows the rewards. If they are unknown, ``imagined_reward`` is what each imagined visit pays; None leaves
 them at their posterior mean.
 """
 
@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from klearning.numerics import checks
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.loops import largest
 from klearning.numerics.types import Floats
 from klearning.tabular.agents.value_iteration import Planning, ValueIteration, update
@@ -26,7 +26,7 @@ from klearning.tabular.trials.task import Streams, Task, play
 
 class Settings(NamedTuple):
     eta: float
-    imagined_reward: float  # nan where rewards are taken at their posterior mean
+    imagined_reward: float  # nan if rewards are taken at their posterior mean
 
 
 @kernel
@@ -43,8 +43,8 @@ def plan(memory: Planning, settings: Settings) -> None:
                 w = eta / (p.total + p.moves[a, row] + eta) if p.learns else 0.0
                 reward[a, row] = m
                 if not np.isnan(settings.imagined_reward) and p.variance[a, row] > 0.0:
-                    known = p.prior.strength + p.visits[a, row]
-                    reward[a, row] = (known * m + eta * settings.imagined_reward) / (known + eta)
+                    weight = p.prior.strength + p.visits[a, row]
+                    reward[a, row] = (weight * m + eta * settings.imagined_reward) / (weight + eta)
                 Q[a, s] = reward[a, row] + (1.0 - w) * (Q[a, s] - m) + w * (p.discount * best)
         maximum(p.model, l, Q, V)
     greedy(Q, memory.policy)

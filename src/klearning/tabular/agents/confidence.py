@@ -1,9 +1,9 @@
-"""What confidence bounds need to know: how sure to be, and for how many steps."""
+"""Inputs of confidence bounds: the failure probability, and the number of steps."""
 
 from typing import NamedTuple
 
 from klearning.numerics import checks
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 
 
 class Confidence(NamedTuple):
@@ -20,5 +20,5 @@ def confidence(delta: float, episodes: int | None) -> Confidence:
 
 @kernel
 def total_steps(settings: Confidence, horizon: int, t: int) -> float:
-    """T = N·L, or t·L by the end of episode t = 1, 2, … (here counted from 0) where N is not given."""
+    """T = N·L, or t·L by the end of episode t = 1, 2, … (here counted from 0) if N is not given."""
     return (settings.episodes if settings.episodes > 0.0 else t + 1.0) * horizon

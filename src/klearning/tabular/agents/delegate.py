@@ -1,30 +1,30 @@
 """An agent whose settings choose among algorithms, each of which is an agent by itself."""
 
-from dataclasses import fields
 from functools import cached_property
 from typing import Any, ClassVar
 
 from klearning.numerics.types import Floats
 from klearning.tabular.beliefs.belief import Belief
-from klearning.tabular.beliefs.posterior import Episode
-from klearning.tabular.trials.agent import Agent, M
+from klearning.tabular.beliefs.posterior import Episode, Posterior
+from klearning.tabular.trials.agent import Agent, M, settings_text
 from klearning.tabular.trials.task import Streams, Task
 
 
 class Delegate(Agent[M]):
-    """What it is asked, its ``algorithm`` answers."""
+    """Hands its calls to its ``algorithm``; `forbid` and `forget` change the posterior, then call `refreshed`."""
 
-    since: ClassVar[tuple[str, ...]] = ()
+    since: ClassVar[tuple[str, ...]] = ()  # settings that neither data nor repr mention at their default
 
     @cached_property
     def algorithm(self) -> Agent[Any]:
         raise NotImplementedError
 
+    @property
+    def diagnostics(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.algorithm.diagnostics
+
     def __repr__(self) -> str:
-        """Without what came later and is at its default: most have no use for it."""
-        settings: Any = self
-        shown = [f for f in fields(settings) if f.name not in self.since or getattr(self, f.name) != f.default]
-        return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in shown)})"
+        return settings_text(self)
 
     def begin(self, belief: Belief) -> M:
         memory: M = self.algorithm.begin(belief)
@@ -39,8 +39,14 @@ class Delegate(Agent[M]):
     def update(self, memory: M, episode: Episode, t: int) -> M:
         return self.algorithm.update(memory, episode, t)
 
-    def refreshed(self, memory: M) -> M:
-        return self.algorithm.refreshed(memory)
-
     def values(self, memory: M) -> Floats:
         return self.algorithm.values(memory)
+
+    def exploit(self, memory: M) -> Floats:
+        return self.algorithm.exploit(memory)
+
+    def posterior(self, memory: M) -> Posterior | None:
+        return self.algorithm.posterior(memory)
+
+    def refreshed(self, memory: M) -> M:
+        return self.algorithm.refreshed(memory)

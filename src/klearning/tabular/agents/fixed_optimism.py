@@ -5,7 +5,7 @@ For episode t = 1, 2, …:
     τ_t  by the schedule (e-betat), or the minimiser of the convex program (e-cvx-opt-prob)
     K_l(s,a) = m(s,a) + κ c(s,a)/τ_t + Σ_s' P̄(s'|s,a) τ_t log Σ_a' exp(K_{l+1}(s',a')/τ_t)     (e-bellmanop)
     follow π_l(a|s) ∝ exp(K_l(s,a)/τ_t)                                                      (e-policy)
-    condition m, c, P̄ on what was seen
+    condition m, c, P̄ on the episode
 """
 
 from dataclasses import dataclass
@@ -13,14 +13,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import kernel
-from klearning.numerics.tree_checks import differs, refuse
-from klearning.numerics.trees import marked
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Floats
 from klearning.tabular.beliefs.belief import Belief
-from klearning.tabular.beliefs.posterior import Episode, Posterior, check_derived, learn
+from klearning.tabular.beliefs.posterior import Episode, Posterior, learn
 from klearning.tabular.models.soft import Soft, soft_values
-from klearning.tabular.optimism.bonuses import BONUSES, BonusNumbers, fill, refresh
+from klearning.tabular.optimism.bonuses import BonusNumbers, bonus_named, check_c, refresh
 from klearning.tabular.optimism.program import program, soft_part, solve_at, solve_best
 from klearning.tabular.optimism.split.priced_sweep import Priced
 from klearning.tabular.optimism.temperature import Temperature, scheduled
@@ -40,23 +39,19 @@ class Rule(NamedTuple):
     optimism: float
 
 
-@marked(counts=("c", "warm"), chances=("policy",), tied=("c",))
+@field_roles(counts=("c", "warm"), probabilities=("policy",))
 class Memory(NamedTuple):
-    """What the agent carries from one episode to the next; the arrays are changed in place."""
+    """State of the agent from one episode to the next; the arrays are changed in place."""
 
     posterior: Posterior
     bonus: BonusNumbers
-    c: Floats  # a column for every state; or for every row of the tables, where layers share them and c is the same
+    c: Floats  # a column per state; or per row of the tables, if layers share them and c is the same in all layers
     warm: float
     policy: Floats
     work: Soft | Priced | Visits
 
     def check(self, fresh: "Memory", name: str) -> None:
-        check_derived(self.posterior, fresh.posterior, f"{name}.posterior")
-        if list(BONUSES.values())[fresh.bonus.version].fill is None:
-            c = np.zeros_like(self.c)
-            fill(fresh.bonus, self.posterior, c)
-            refuse(f"{name}.c", "does not follow from its posterior", differs(self.c, c), self.c)
+        check_c(fresh.bonus, self.posterior, self.c, f"{name}.c")
 
 
 @kernel
@@ -67,7 +62,7 @@ def plan(memory: Memory, rule: Rule, t: int) -> Temperature:
 
 @kernel(lazy=True)
 def plan_with_less(memory: Memory, rule: Rule, t: int) -> Temperature:
-    """The plan where κ is below 1."""
+    """The plan if κ is below 1."""
     return plan_with(memory, rule.optimism * memory.c, rule, t)
 
 
@@ -104,7 +99,7 @@ def episodes(memory: Memory, rule: Rule, task: Task, first: int, count: int) -> 
 
 @dataclass(frozen=True)
 class FixedOptimism(Agent[Memory]):
-    """`KLearning` where ``optimism`` is a number, κ."""
+    """`KLearning` whose ``optimism`` is a number, κ."""
 
     temperature: str | float
     bonus: str
@@ -125,9 +120,9 @@ class FixedOptimism(Agent[Memory]):
         return Memory(ready.posterior, ready.numbers, ready.c, 0.0, policy, ready.work)
 
     def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
-        if BONUSES[self.bonus].fill is None:
+        if bonus_named(self.bonus).compiled:
             return episodes(memory, self.rule(), task, first, count)
-        return Agent.advance(self, memory, task, first, count)  # c is filled in Python
+        return Agent.advance(self, memory, task, first, count)
 
     def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
         found = plan(memory, self.rule(), t)
@@ -135,15 +130,15 @@ class FixedOptimism(Agent[Memory]):
         return memory._replace(warm=found.warm)
 
     def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
-        own = BONUSES[self.bonus].fill
-        if own is None:
+        bonus = bonus_named(self.bonus)
+        if bonus.compiled:
             return update(memory, memory.warm, episode)
         p = learn(memory.posterior, episode)
-        own(memory.bonus, p, memory.c)
+        bonus.write_c(memory.bonus, p, memory.c)
         return memory._replace(posterior=p)
 
     def refreshed(self, memory: Memory) -> Memory:
-        (BONUSES[self.bonus].fill or fill)(memory.bonus, memory.posterior, memory.c)
+        bonus_named(self.bonus).write_c(memory.bonus, memory.posterior, memory.c)
         return memory
 
     def values(self, memory: Memory) -> Floats:

@@ -14,44 +14,41 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import kernel
-from klearning.numerics.trees import marked
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Floats
 from klearning.tabular.beliefs.belief import Belief
-from klearning.tabular.beliefs.posterior import Episode, Posterior, check_derived, learn
-from klearning.tabular.optimism.vapor.doubts import DoubtNumbers, doubt_named, fill_doubts
+from klearning.tabular.beliefs.posterior import Episode, Posterior, learn
 from klearning.tabular.optimism.vapor.newton import Occupied, occupy
 from klearning.tabular.optimism.vapor.occupancy import Flows, flow_arrays
+from klearning.tabular.optimism.vapor.variances import VarianceNumbers, fill_sds, variance_rule
 from klearning.tabular.trials.agent import Agent
 from klearning.tabular.trials.task import Streams, Task, play
 
 
-@marked(finite=("V",), chances=("policy",))
+@field_roles(finite=("V",), probabilities=("policy",))
 class Memory(NamedTuple):
-    """What the agent carries from one episode to the next; the arrays are changed in place."""
+    """State of the agent from one episode to the next; the arrays are changed in place."""
 
     posterior: Posterior
-    doubt: DoubtNumbers
+    variance: VarianceNumbers
     V: Floats
     policy: Floats
     work: Flows
-
-    def check(self, fresh: "Memory", name: str) -> None:
-        check_derived(self.posterior, fresh.posterior, f"{name}.posterior")
 
 
 @kernel
 def plan(memory: Memory, tolerance: float) -> Occupied:
     """Solve for λ and write the policy."""
     p = memory.posterior
-    fill_doubts(memory.doubt, p, memory.work.stated)
+    fill_sds(memory.variance, p, memory.work.stated)
     return occupy(p.model, p.discount, tolerance, memory.work, memory.V, memory.policy)
 
 
 @kernel
 def update(memory: Memory, episode: Episode) -> Memory:
     """Condition on one episode."""
-    return Memory(learn(memory.posterior, episode), memory.doubt, memory.V, memory.policy, memory.work)
+    return Memory(learn(memory.posterior, episode), memory.variance, memory.V, memory.policy, memory.work)
 
 
 @kernel
@@ -67,7 +64,7 @@ def episodes(memory: Memory, tolerance: float, task: Task, first: int, count: in
 
 @dataclass(frozen=True)
 class FixedVAPOR(Agent[Memory]):
-    """`VAPOR` where ``optimism`` is a number, κ."""
+    """`VAPOR` whose ``optimism`` is a number, κ."""
 
     bonus: str
     optimism: float
@@ -76,7 +73,7 @@ class FixedVAPOR(Agent[Memory]):
     diagnostics: ClassVar[tuple[str, ...]] = ("bound", "gap", "steps", "sweeps")
 
     def begin(self, belief: Belief) -> Memory:
-        numbers = doubt_named(self.bonus).numbers(belief, float(self.optimism))
+        numbers = variance_rule(self.bonus).numbers(belief, float(self.optimism))
         shape = (belief.actions, belief.states)
         policy = np.full(shape, 1.0 / belief.actions)
         return Memory(belief.posterior(), numbers, np.zeros(belief.states), policy, flow_arrays(*shape))

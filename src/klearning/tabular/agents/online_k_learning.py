@@ -4,31 +4,32 @@ R̂ and c are the posterior mean of a mean reward and half its variance, n how o
 prior mass of a transition row. With V_l(s) = τ log Σ_a exp(K_l(s,a)/τ), V̄_{l+1} its mean over a layer, and
 α_n = (L + 1)/(L + n):
 
-    K_l(s,a) = R̂ + (κ α0 γ V̄_{l+1} + n Y_l(s,a)) / (κ α0 + n) + κ c/τ         the bonus is outside what is learnt
+    K_l(s,a) = R̂ + (κ α0 γ V̄_{l+1} + n Y_l(s,a)) / (κ α0 + n) + κ c/τ         the bonus is outside what is learned
     Y_l(s,a) ← Y_l(s,a) + α_n (γ V_{l+1}(s') − Y_l(s,a))
     follow π_l(a|s) ∝ exp(β K_l(s,a)/τ)                                         β = 1 is K-learning's policy
     log τ ← log τ − η (τH − κC/τ)/(τH + κC/τ)                                   τH = κC/τ at the exact solver's τ*
 
 H is the entropy of exp(K/τ) and C its mean c, summed over the states that the episode met. "forward" learns from the
 steps in their order, which is after each step, because a layer is met once; "backward" from the last step to the first.
-Then episodes that were kept are learnt from again. With a stationary prior R̂, c and n are of all steps together, and
-what follows a step is learnt from in every layer.
+Then episodes that were kept are learned from again. With a stationary prior R̂, c and n are of all steps together, and
+what follows a step is learned from in every layer.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from klearning.numerics import checks
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.elementary import exp_negative
-from klearning.numerics.tree_checks import differs, refuse
-from klearning.numerics.trees import marked
+from klearning.numerics.records.fields import field_roles
+from klearning.numerics.records.validation import differs, refuse
 from klearning.numerics.types import Flags, Floats, Ints
 from klearning.tabular.agents.replay import (
     NEWEST,
     ORDERS,
+    Order,
     Replay,
     check_replay,
     check_stored,
@@ -46,24 +47,24 @@ from klearning.tabular.trials.agent import Agent
 from klearning.tabular.trials.task import Streams, Task, play
 
 LEARNT = "learnt"
-FAR = 1e9  # τ goes no further from where it began: with one action, or nothing left to learn, it would for ever
-GREEDY = 1e-50  # τ where nothing is uncertain from the beginning
+FAR = 1e9  # τ goes no further from where it began: with one action, or nothing left to learn, it would go on forever
+GREEDY = 1e-50  # τ if nothing is uncertain from the beginning
 
 
 class Settings(NamedTuple):
     backward: bool
     replay: int
     optimism: float  # κ
-    rate: float  # η; 0 where τ is held
+    rate: float  # η; 0 if τ is held
     sharpness: float  # β
 
 
-@marked(
+@field_roles(
     offsets=("layers", "table"),
     fixed=("layers", "table", "end", "discount", "prior", "mass", "start"),
     counts=("visits", "moves", "tau"),
     finite=("reward_sums", "reward_squares", "Y", "ahead", "V"),
-    chances=("policy",),
+    probabilities=("policy",),
 )
 class Memory(NamedTuple):
     layers: Ints
@@ -73,7 +74,7 @@ class Memory(NamedTuple):
     prior: RewardPrior
     mass: float  # κ α0
     start: float  # the first τ
-    visits: Floats  # a column per row of the tables; infinitely many where there is nothing to learn
+    visits: Floats  # a column per row of the tables; infinitely many if there is nothing to learn
     moves: Floats  # n: those of which the next state is known
     reward_sums: Floats
     reward_squares: Floats
@@ -146,18 +147,18 @@ def soft_value(m: Memory, optimism: float, l: int, s: int) -> float:
 @kernel(inline=True)
 def back_up(m: Memory, optimism: float, e: int, l: int) -> None:
     """Learn from where step l of an episode that is kept led: in its layer, or in all that share their rows."""
-    L, a, here, there = m.layers.size - 1, m.replay.actions[e, l], m.replay.places[e, l], m.replay.places[e, l + 1]
-    alpha = (L + 1.0) / (L + max(1.0, m.moves[a, m.table[l] + here]))
+    L, a, i, j = m.layers.size - 1, m.replay.actions[e, l], m.replay.local_states[e, l], m.replay.local_states[e, l + 1]
+    alpha = (L + 1.0) / (L + max(1.0, m.moves[a, m.table[l] + i]))
     first, last = (0, L - 2) if m.table[L] == 0 else (l, min(l, L - 2))
     for h in range(last, first - 1, -1):
-        s = m.layers[h] + here
-        m.Y[a, s] += alpha * (m.discount * soft_value(m, optimism, h + 1, m.layers[h + 1] + there) - m.Y[a, s])
+        s = m.layers[h] + i
+        m.Y[a, s] += alpha * (m.discount * soft_value(m, optimism, h + 1, m.layers[h + 1] + j) - m.Y[a, s])
 
 
 @kernel
 def back_up_all(m: Memory, optimism: float, e: int) -> None:
     """The steps of an episode that is kept, the last one first."""
-    for l in range(min(m.replay.steps[e], m.replay.known[e] - 1) - 1, -1, -1):
+    for l in range(min(m.replay.steps[e], m.replay.state_counts[e] - 1) - 1, -1, -1):
         back_up(m, optimism, e, l)
 
 
@@ -174,7 +175,7 @@ def count(m: Memory, episode: Episode, l: int) -> None:
 
 @kernel
 def temperature(tau: float, entropy: float, uncertainty: float, rate: float) -> float:
-    """The next τ, where an episode had this H and κC. It stays where τH = κC/τ."""
+    """The next τ after an episode with this H and κC. It stays as it is if τH = κC/τ."""
     cost, gain = tau * entropy, uncertainty / tau
     return tau * np.exp(-rate * (cost - gain) / (cost + gain)) if cost + gain > 0.0 else tau
 
@@ -260,15 +261,15 @@ def episodes(m: Memory, settings: Settings, task: Task, first: int, count: int) 
 class OnlineKLearning(Agent[Memory]):
     """Model-free K-learning, with the steps of an episode in the ``order`` "backward" or "forward".
 
-    ``replay`` episodes that are kept are learnt from again after each. ``optimism`` is κ in (0, 1]. The ``temperature``
+    ``replay`` kept episodes are learned from again after each. ``optimism`` is κ in (0, 1]. The ``temperature``
     is "learnt" with the step ``rate`` η per episode, or a number that is held. With a ``sharpness`` β of 1 the policy
     is K-learning's, with more it is closer to the best action by K. The defaults are fitted to DeepSea.
     """
 
-    order: str = "backward"
+    order: Order = "backward"
     replay: int = 20
     optimism: float = 0.25
-    temperature: str | float = LEARNT
+    temperature: Literal["learnt"] | float = "learnt"
     rate: float = 0.2
     sharpness: float = 3.0
 

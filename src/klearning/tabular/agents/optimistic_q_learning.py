@@ -13,21 +13,31 @@ W_k is the empirical variance of the next values V_{l+1}(s') that (s,a) has met.
 here; ``scale`` multiplies b. Rewards are taken to lie in [0, 1].
 """
 
-from dataclasses import dataclass, fields
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from klearning.numerics import checks
-from klearning.numerics.compiled import kernel
-from klearning.numerics.trees import marked
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Flags, Floats, Ints
 from klearning.tabular.agents.confidence import Confidence, confidence, total_steps
-from klearning.tabular.agents.replay import ORDERS, Replay, check_replay, check_stored, empty_replay, fading, keep, pick
+from klearning.tabular.agents.replay import (
+    ORDERS,
+    Order,
+    Replay,
+    check_replay,
+    check_stored,
+    empty_replay,
+    fading,
+    keep,
+    pick,
+)
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.beliefs.posterior import Episode
 from klearning.tabular.models.sweeps import greedy, greedy_at
-from klearning.tabular.trials.agent import Agent, forbid_values
+from klearning.tabular.trials.agent import Agent, forbid_values, settings_text
 from klearning.tabular.trials.task import Task, play
 
 
@@ -39,13 +49,12 @@ class Settings(NamedTuple):
     replay: int = 0
 
 
-@marked(
+@field_roles(
     offsets=("layers",),
     fixed=("layers", "end", "discount"),
     finite=("Q", "V", "mean", "squares"),
     counts=("visits", "beta"),
-    chances=("policy",),
-    since=("discount", "replay"),
+    probabilities=("policy",),
 )
 class Memory(NamedTuple):
     layers: Ints
@@ -65,15 +74,15 @@ class Memory(NamedTuple):
 
 
 @kernel(inline=True)
-def bonus(memory: Memory, settings: Settings, L: int, a: int, s: int, met: float, iota: float) -> float:
+def bonus(memory: Memory, settings: Settings, L: int, a: int, s: int, next_value: float, iota: float) -> float:
     """b of this visit, which met the next value ``met``; the visit is counted already."""
     k = memory.visits[a, s]
     hoeffding = np.sqrt(L**3 * iota / k)
     if not settings.bernstein:
         return hoeffding
-    off = met - memory.mean[a, s]
+    off = next_value - memory.mean[a, s]
     memory.mean[a, s] += off / k
-    memory.squares[a, s] += off * (met - memory.mean[a, s])
+    memory.squares[a, s] += off * (next_value - memory.mean[a, s])
     W = memory.squares[a, s] / k
     beta = min(np.sqrt(L * (W + L) * iota / k) + np.sqrt(float(L) ** 7 * memory.visits.size) * iota / k, hoeffding)
     alpha, before = (L + 1.0) / (L + k), memory.beta[a, s]
@@ -98,10 +107,10 @@ def visit(memory: Memory, settings: Settings, episode: Episode, l: int, iota: fl
     """Learn from step l."""
     s, a, L = episode.states[l], episode.actions[l], memory.layers.size - 1
     memory.visits[a, s] += 1.0
-    met = memory.discount * memory.V[episode.states[l + 1]] if l + 1 < min(L, episode.states.size) else 0.0
+    next_value = memory.discount * memory.V[episode.states[l + 1]] if l + 1 < min(L, episode.states.size) else 0.0
     alpha = (L + 1.0) / (L + memory.visits[a, s])
-    b = settings.scale * bonus(memory, settings, L, a, s, met, iota)
-    learn(memory, l, s, a, alpha, episode.rewards[l] + met + b)
+    b = settings.scale * bonus(memory, settings, L, a, s, next_value, iota)
+    learn(memory, l, s, a, alpha, episode.rewards[l] + next_value + b)
 
 
 @kernel
@@ -131,10 +140,14 @@ def relearn(memory: Memory, settings: Settings, episode: Episode, iota: float) -
     for i in range(settings.replay):
         e = pick(replay, i)
         for l in range(replay.steps[e] - 1, -1, -1):
-            s, a, inside = layers[l] + replay.places[e, l], replay.actions[e, l], l + 1 < min(L, replay.known[e])
-            met = memory.discount * memory.V[layers[l + 1] + replay.places[e, l + 1]] if inside else 0.0
+            s, a, inside = (
+                layers[l] + replay.local_states[e, l],
+                replay.actions[e, l],
+                l + 1 < min(L, replay.state_counts[e]),
+            )
+            next_value = memory.discount * memory.V[layers[l + 1] + replay.local_states[e, l + 1]] if inside else 0.0
             k = max(1.0, memory.visits[a, s])
-            target = replay.rewards[e, l] + met + settings.scale * np.sqrt(L**3 * iota / k)
+            target = replay.rewards[e, l] + next_value + settings.scale * np.sqrt(L**3 * iota / k)
             learn(memory, l, s, a, (L + 1.0) / (L + k), target)
     return replay
 
@@ -170,14 +183,14 @@ class OptimisticQLearning(Agent[Memory]):
 
     ``delta`` is the failure probability, ``episodes`` the total number, by default as many as have come. The paper's
     ``order`` of the steps of an episode is "forward"; "backward" begins with the last. After each episode ``replay`` of
-    those before are learnt from again, which needs the bonus "hoeffding".
+    those before are learned from again, which needs the bonus "hoeffding".
     """
 
-    bonus: str = "hoeffding"
+    bonus: Literal["hoeffding", "bernstein"] = "hoeffding"
     scale: float = 1.0
     delta: float = 0.1
     episodes: int | None = None
-    order: str = "forward"
+    order: Order = "forward"
     replay: int = 0
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"bonus": ("hoeffding", "bernstein"), "order": ORDERS}
@@ -194,8 +207,7 @@ class OptimisticQLearning(Agent[Memory]):
 
     def __repr__(self) -> str:
         """Without what came later and is at its default."""
-        shown = [f for f in fields(self) if f.name not in self.since or getattr(self, f.name) != f.default]
-        return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in shown)})"
+        return settings_text(self)
 
     def settings(self) -> Settings:
         sure = confidence(self.delta, self.episodes)

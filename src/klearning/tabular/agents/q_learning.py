@@ -15,14 +15,21 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from klearning.numerics import checks
-from klearning.numerics.compiled import kernel
-from klearning.numerics.trees import marked
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Flags, Floats, Ints
-from klearning.tabular.agents.step_sizes import STEPS, step_number, step_size
+from klearning.tabular.agents.temporal_differences import (
+    STEPS,
+    Step,
+    TemporalDifferences,
+    in_all_layers,
+    step_number,
+    step_size,
+)
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.beliefs.posterior import Episode
-from klearning.tabular.models.sweeps import FORBIDDEN, greedy
-from klearning.tabular.trials.agent import Agent, forbid_values
+from klearning.tabular.models.sweeps import FORBIDDEN
+from klearning.tabular.trials.agent import forbid_values
 from klearning.tabular.trials.task import Task, play
 
 
@@ -32,13 +39,12 @@ class Settings(NamedTuple):
     discount: float
 
 
-@marked(
+@field_roles(
     offsets=("layers", "table"),
     fixed=("layers", "table", "discount"),
     finite=("Q",),
     counts=("visits",),
-    chances=("policy",),
-    since=("discount",),
+    probabilities=("policy",),
     roomy=True,
 )
 class Memory(NamedTuple):
@@ -57,13 +63,13 @@ def update(memory: Memory, settings: Settings, episode: Episode) -> None:
     L = layers.size - 1
     tied = table[L] == 0
     for l in range(episode.actions.size):
-        a, i, known = episode.actions[l], episode.states[l] - layers[l], l + 1 < episode.states.size
-        if tied and not known:
+        a, i, has_next = episode.actions[l], episode.states[l] - layers[l], l + 1 < episode.states.size
+        if tied and not has_next:
             break  # cut short by the horizon: what comes next is neither seen nor nothing
         s = table[l] + i
         memory.visits[a, s] += 1.0
         target = episode.rewards[l]
-        if known:
+        if has_next:
             after = episode.states[l + 1] - layers[l + 1] + table[l + 1]
             target += memory.discount * settings.discount * largest(Q, after)
         Q[a, s] += step_size(settings.step, L, memory.visits[a, s]) * (target - Q[a, s])
@@ -103,11 +109,11 @@ def episodes(memory: Memory, settings: Settings, task: Task, first: int, count: 
 
 
 @dataclass(frozen=True)
-class QLearning(Agent[Memory]):
+class QLearning(TemporalDifferences[Memory]):
     """Q-learning, ε-greedy; ``step`` is "falling" or a constant step size, ``discount`` is γ."""
 
     epsilon: float = 0.1
-    step: str | float = "falling"
+    step: Step = "falling"
     discount: float = 1.0
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"step": STEPS}
@@ -139,19 +145,6 @@ class QLearning(Agent[Memory]):
             forbid_values(memory.Q, first + states, forbidden, 0.0)
         return memory
 
-    def forget(self, memory: Memory, factor: float) -> Memory:
-        memory.visits[:] *= factor  # steps that fall with the visits grow again
-        return memory
-
-    def exploit(self, memory: Memory) -> Floats:
-        policy = np.zeros_like(memory.policy)
-        greedy(_in_all_layers(memory, memory.Q), policy)
-        return policy
-
     def values(self, memory: Memory) -> Floats:
-        best: Floats = _in_all_layers(memory, memory.Q).max(axis=0)
+        best: Floats = in_all_layers(memory).max(axis=0)
         return best
-
-
-def _in_all_layers(memory: Memory, Q: Floats) -> Floats:
-    return Q if Q.shape == memory.policy.shape else np.tile(Q, (1, len(memory.layers) - 1))

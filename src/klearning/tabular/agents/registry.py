@@ -29,8 +29,8 @@ def register_agent(agent: Class) -> Class:
     them), and the hash of its source file is part of its runs' names. `check_agent` says whether it keeps the contract.
     """
     if not isinstance(agent, type):
-        raise ValueError(f"agent={agent!r} is no class: register the class of an agent")
+        raise ValueError(f"agent={agent!r} is not a class: register the class of an agent")
     if not callable(getattr(agent, "begin", None)):
-        raise ValueError(f"agent={agent.__name__!r} has no method 'begin': it is no agent, see klearning.Agent")
+        raise ValueError(f"agent={agent.__name__!r} has no method 'begin': it is not an agent, see klearning.Agent")
     AGENTS.register(agent)
     return agent

@@ -1,89 +1,92 @@
-"""Episodes that are kept to be learnt from again, the newest ones in a ring.
+"""A replay buffer of whole episodes: the newest ones, the oldest overwritten first.
 
-Which of them comes next is a hash of how many there have been (`numerics/uniforms.py`): as good as drawn evenly, and no
-stream of randomness is spent, so that learning from an episode is a function of what is known and of the episode.
+Which of them comes next is a hash of how many there have been (`numerics/random/threefry.py`): as good as drawn evenly,
+and no stream of randomness is spent. So learning from an episode is a function of the memory and of the episode.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from klearning.numerics import checks
-from klearning.numerics.compiled import kernel
-from klearning.numerics.tree_checks import refuse
-from klearning.numerics.trees import marked
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.random.threefry import threefry
+from klearning.numerics.records.fields import field_roles
+from klearning.numerics.records.validation import refuse
 from klearning.numerics.types import Floats, Ints
-from klearning.numerics.uniforms import threefry
 from klearning.tabular.beliefs.posterior import Episode
 
-ORDERS = ("forward", "backward")  # in which the steps of an episode are learnt from
-MOST = 200  # episodes that are kept
+ORDERS = ("forward", "backward")  # in which the steps of an episode are learned from
+Order = Literal["forward", "backward"]
+CAPACITY = 200  # episodes
 NEWEST = -1
 
 
-@marked(counts=("kept", "total"), finite=("rewards",))
+@field_roles(counts=("size", "total"), finite=("rewards",))
 class Replay(NamedTuple):
-    places: Ints  # (episodes, L + 1), states counted from the first of their layer: wider layers change none of them
+    local_states: Ints  # (episodes, L + 1), counted from the first of their layer: wider layers change none of them
     actions: Ints
     rewards: Floats
     steps: Ints
-    known: Ints  # how many states are: one per step, or one more
-    kept: int  # how many of the newest may come again
+    state_counts: Ints  # how many states an episode has: one per step, or one more
+    size: int  # how many of the newest may be replayed
     total: int  # how many there have been
 
 
-def check_replay(order: str, replay: int) -> None:
+def check_replay(order: Order, replay: int) -> None:
     checks.choice("order", order, ORDERS)
     checks.whole("replay", replay, 0)
 
 
 def empty_replay(horizon: int, replay: int) -> Replay:
-    """Room for the newest episode, and where any are to come again for more."""
-    most = MOST if replay > 0 else 1
-    places, actions = np.zeros((most, horizon + 1), np.int64), np.zeros((most, horizon), np.int64)
-    steps, known = np.zeros((2, most), np.int64)
-    return Replay(places, actions, np.zeros((most, horizon)), steps, known, 0, 0)
+    """Memory for the newest episode; for more of them if any are to be replayed."""
+    capacity = CAPACITY if replay > 0 else 1
+    local_states, actions = np.zeros((capacity, horizon + 1), np.int64), np.zeros((capacity, horizon), np.int64)
+    steps, state_counts = np.zeros((2, capacity), np.int64)
+    return Replay(local_states, actions, np.zeros((capacity, horizon)), steps, state_counts, 0, 0)
 
 
 @kernel
 def keep(replay: Replay, layers: Ints, episode: Episode, steps: int) -> Replay:
-    """With the first steps of an episode, in the place of the oldest one; the arrays are changed."""
-    most = replay.steps.size
-    e = replay.total % most
-    replay.steps[e], replay.known[e] = steps, min(steps + 1, episode.states.size)
-    for k in range(replay.known[e]):
-        replay.places[e, k] = episode.states[k] - layers[k]
+    """Overwrite the oldest episode with the first steps of this one; the arrays are changed in place."""
+    capacity = replay.steps.size
+    e = replay.total % capacity
+    replay.steps[e], replay.state_counts[e] = steps, min(steps + 1, episode.states.size)
+    for k in range(replay.state_counts[e]):
+        replay.local_states[e, k] = episode.states[k] - layers[k]
     for k in range(steps):
         replay.actions[e, k], replay.rewards[e, k] = episode.actions[k], episode.rewards[k]
-    kept = min(replay.kept + 1, most)
+    size = min(replay.size + 1, capacity)
     return Replay(
-        replay.places, replay.actions, replay.rewards, replay.steps, replay.known, kept, replay.total + 1
+        replay.local_states, replay.actions, replay.rewards, replay.steps, replay.state_counts, size, replay.total + 1
     )  # fmt: skip
 
 
 @kernel
 def pick(replay: Replay, i: int) -> int:
-    """Which episode is the i-th to be learnt from again now; or the `NEWEST`."""
+    """The i-th episode to be replayed now; or the `NEWEST`."""
     if i == NEWEST:
         return (replay.total - 1) % replay.steps.size
     word, _ = threefry(np.uint64(0), np.uint64(0), np.uint64(replay.total), np.uint64(i))
-    age = int(word % np.uint64(replay.kept))
+    age = int(word % np.uint64(replay.size))
     return (replay.total - 1 - age) % replay.steps.size
 
 
 def fading(replay: Replay, factor: float) -> Replay:
-    """What is left where old episodes count ``factor`` times as much after each: about 1/(1 − factor) of them."""
-    return replay if factor == 1.0 else replay._replace(kept=min(replay.kept, round(1.0 / (1.0 - factor))))
+    """The episodes that are kept if a new one makes old ones count ``factor`` times as much: about 1/(1 − factor)."""
+    return replay if factor == 1.0 else replay._replace(size=min(replay.size, round(1.0 / (1.0 - factor))))
 
 
 def check_stored(replay: Replay, layers: Ints, actions: int, name: str) -> None:
-    """That all that is kept are episodes of such layers."""
+    """That the buffer holds episodes of such layers."""
     L, widths = len(layers) - 1, np.diff(layers)
     widths = np.append(widths, widths[-1])
-    refuse(f"{name}.places", "is no state of its layer", (replay.places < 0) | (replay.places >= widths), replay.places)
-    refuse(f"{name}.actions", "is no action", (replay.actions < 0) | (replay.actions >= actions), replay.actions)
-    refuse(f"{name}.steps", "is no number of steps", (replay.steps < 0) | (replay.steps > L), replay.steps)
-    wrong = (replay.known < replay.steps) | (replay.known > replay.steps + 1) | (replay.known > L + 1)
-    refuse(f"{name}.known", "is neither as many as steps nor one more", wrong, replay.known)
-    if replay.kept > min(replay.total, len(replay.steps)):
-        raise ValueError(f"{name}.kept={replay.kept} is more than there have been, {replay.total}, or than have room")
+    outside = (replay.local_states < 0) | (replay.local_states >= widths)
+    refuse(f"{name}.local_states", "is not a state of its layer", outside, replay.local_states)
+    refuse(f"{name}.actions", "is not an action", (replay.actions < 0) | (replay.actions >= actions), replay.actions)
+    refuse(f"{name}.steps", "is not a number of steps", (replay.steps < 0) | (replay.steps > L), replay.steps)
+    more = replay.state_counts - replay.steps
+    wrong = (more < 0) | (more > 1) | (replay.state_counts > L + 1)
+    refuse(f"{name}.state_counts", "is neither as many as steps nor one more", wrong, replay.state_counts)
+    if replay.size > min(replay.total, len(replay.steps)):
+        raise ValueError(f"{name}.size={replay.size} is more than there have been, {replay.total}, or than fit")

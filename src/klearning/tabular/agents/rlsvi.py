@@ -15,8 +15,8 @@ from typing import ClassVar
 import numpy as np
 
 from klearning.numerics import checks
-from klearning.numerics.compiled import kernel
-from klearning.numerics.draws import normal
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.random.generator import normal
 from klearning.numerics.types import Floats
 from klearning.tabular.agents.value_iteration import Planning, ValueIteration, planning, update
 from klearning.tabular.beliefs.belief import Belief
@@ -63,7 +63,7 @@ class RLSVI(ValueIteration):
             checks.number("noise", self.noise, 0.0, above=True)
 
     def begin(self, belief: Belief) -> Planning:
-        variance = self.noise**2 if self.noise is not None else belief.prior.reward.numbers().noise
+        variance = self.noise**2 if self.noise is not None else belief.prior.reward.numbers().noise_variance
         if variance == 0.0:
             raise ValueError("noise of the prior's rewards is 0: RLSVI needs some, give RLSVI(noise=...) above 0")
         return planning(belief.frequencies(strength=variance / self.sd**2, noise=variance))

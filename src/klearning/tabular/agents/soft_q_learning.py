@@ -5,41 +5,33 @@ It has two forms, each an algorithm of its own:
     td:     temporal differences (`soft_td`)
     model:  value iteration on the posterior mean (`soft_value_iteration`)
 
-The second is K-learning's sweep with c = 0 and τ held fixed: what distinguishes the two is the bonus and the
-choice of τ.
+The second is K-learning's sweep with c = 0 and τ held fixed: the two differ by the bonus and the choice of τ.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from klearning.numerics import checks
-from klearning.numerics.types import Flags, Floats, Ints
+from klearning.numerics.types import Flags, Ints
 from klearning.tabular.agents import soft_td, soft_value_iteration
-from klearning.tabular.agents.step_sizes import STEPS, step_number
-from klearning.tabular.beliefs.belief import Belief
-from klearning.tabular.beliefs.posterior import Episode
+from klearning.tabular.agents.delegate import Delegate
+from klearning.tabular.agents.temporal_differences import STEPS, Step, step_number
 from klearning.tabular.trials.agent import Agent
-from klearning.tabular.trials.task import Streams, Task
-
-FORMS: dict[str, Callable[["SoftQLearning"], Agent[Any]]] = {
-    "td": lambda agent: soft_td.SoftTD(agent.temperature, agent.step),
-    "model": lambda agent: soft_value_iteration.SoftValueIteration(agent.temperature),
-}
 
 Memory = soft_td.Memory | soft_value_iteration.Memory
+FORMS = ("td", "model")
 
 
-@dataclass(frozen=True)
-class SoftQLearning(Agent[Memory]):
+@dataclass(frozen=True, repr=False)
+class SoftQLearning(Delegate[Memory]):
     """Soft Q-learning at a fixed ``temperature``, in the form "td" or "model"; ``step`` is for the former."""
 
     temperature: float = 0.05
-    form: str = "td"
-    step: str | float = "falling"
+    form: Literal["td", "model"] = "td"
+    step: Step = "falling"
 
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {"form": tuple(FORMS), "step": STEPS}
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"form": FORMS, "step": STEPS}
     paper: ClassVar[str] = "Haarnoja, Tang, Abbeel and Levine (2017), RL with deep energy-based policies"
 
     def __post_init__(self) -> None:
@@ -49,28 +41,12 @@ class SoftQLearning(Agent[Memory]):
 
     @cached_property
     def algorithm(self) -> Agent[Any]:
-        return FORMS[self.form](self)
-
-    def begin(self, belief: Belief) -> Memory:
-        return self.algorithm.begin(belief)
-
-    def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
-        return self.algorithm.advance(memory, task, first, count)
-
-    def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
-        return self.algorithm.plan(memory, streams, t, diagnostics)
-
-    def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
-        return self.algorithm.update(memory, episode, t)
+        if self.form == "td":
+            return soft_td.SoftTD(self.temperature, self.step)
+        return soft_value_iteration.SoftValueIteration(self.temperature)
 
     def forbid(self, memory: Memory, states: Ints, forbidden: Flags) -> Memory:
         return self.algorithm.forbid(memory, states, forbidden)
 
     def forget(self, memory: Memory, factor: float) -> Memory:
         return self.algorithm.forget(memory, factor)
-
-    def exploit(self, memory: Memory) -> Floats:
-        return self.algorithm.exploit(memory)
-
-    def values(self, memory: Memory) -> Floats:
-        return self.algorithm.values(memory)

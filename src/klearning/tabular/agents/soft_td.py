@@ -11,15 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.elementary import exp_negative
-from klearning.numerics.trees import marked
+from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Flags, Floats, Ints
-from klearning.tabular.agents.step_sizes import step_number, step_size
+from klearning.tabular.agents.temporal_differences import Step, TemporalDifferences, step_number, step_size
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.beliefs.posterior import Episode
-from klearning.tabular.models.sweeps import greedy
-from klearning.tabular.trials.agent import Agent, forbid_values
+from klearning.tabular.trials.agent import forbid_values
 from klearning.tabular.trials.task import Task, play
 
 
@@ -28,13 +27,12 @@ class Settings(NamedTuple):
     step: float
 
 
-@marked(
+@field_roles(
     offsets=("layers",),
     fixed=("layers", "end", "discount"),
     finite=("Q", "V"),
     counts=("visits",),
-    chances=("policy",),
-    since=("discount",),
+    probabilities=("policy",),
     roomy=True,
 )
 class Memory(NamedTuple):
@@ -86,11 +84,11 @@ def episodes(memory: Memory, settings: Settings, task: Task, first: int, count: 
 
 
 @dataclass(frozen=True)
-class SoftTD(Agent[Memory]):
+class SoftTD(TemporalDifferences[Memory]):
     """Soft temporal differences; ``step`` is "falling" or a constant step size."""
 
     temperature: float
-    step: str | float
+    step: Step
 
     def settings(self) -> Settings:
         return Settings(float(self.temperature), step_number(self.step))
@@ -117,12 +115,3 @@ class SoftTD(Agent[Memory]):
             Q = memory.Q[:, first + states] / self.temperature
             memory.V[first + states] = self.temperature * np.logaddexp.reduce(Q)
         return memory
-
-    def forget(self, memory: Memory, factor: float) -> Memory:
-        memory.visits[:] *= factor  # steps that fall with the visits grow again
-        return memory
-
-    def exploit(self, memory: Memory) -> Floats:
-        policy = np.zeros_like(memory.policy)
-        greedy(memory.Q, policy)
-        return policy

@@ -13,25 +13,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import kernel
-from klearning.numerics.trees import marked
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Floats
 from klearning.tabular.beliefs.belief import Belief
-from klearning.tabular.beliefs.posterior import Posterior, check_derived, learn
+from klearning.tabular.beliefs.posterior import Posterior, learn
 from klearning.tabular.models.soft import Soft, boltzmann, soft_arrays, soft_sweep, soft_values
 from klearning.tabular.trials.agent import Agent
 from klearning.tabular.trials.task import Streams, Task, play
 
 
-@marked(fixed=("nothing",), chances=("policy",))
+@field_roles(fixed=("nothing",), probabilities=("policy",))
 class Memory(NamedTuple):
     posterior: Posterior
     nothing: Floats  # c = 0
     policy: Floats
     work: Soft
-
-    def check(self, fresh: "Memory", name: str) -> None:
-        check_derived(self.posterior, fresh.posterior, f"{name}.posterior")
 
 
 @kernel

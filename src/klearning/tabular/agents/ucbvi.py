@@ -12,12 +12,12 @@ with n'(y) the visits of state y. Rewards are taken to lie in [0, 1].
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from klearning.numerics import checks
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.types import Floats
 from klearning.tabular.agents.confidence import Confidence, confidence, total_steps
 from klearning.tabular.agents.value_iteration import Planning, ValueIteration, planning, steps_to_go, update
@@ -90,7 +90,7 @@ class UCBVI(ValueIteration):
     ``delta`` is the failure probability, ``episodes`` the total number, by default as many as have come.
     """
 
-    bonus: str = "hoeffding"
+    bonus: Literal["hoeffding", "bernstein"] = "hoeffding"
     scale: float = 1.0
     delta: float = 0.1
     episodes: int | None = None

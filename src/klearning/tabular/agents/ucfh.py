@@ -1,7 +1,7 @@
 """UCFH (Dann and Brunskill, 2015): upper confidence for a fixed horizon.
 
 Plan, then follow the policy until some (s,a) has v(s,a) ≥ max(m·w_min, n(s,a)) new visits; move those of that (s,a)
-into the model, n ← n + v, and plan anew. The model's rows may be anything within an interval for every entry:
+into the model, n ← n + v, and plan again. The model's rows may be anything within an interval for every entry:
 
     |p'(y) − P̂(y)| ≤ min{ √(ln1/(2n)),  √(2 P̂(y)(1−P̂(y)) ln1/n) + 7 ln1/(3(n−1)) },     ln1 = ln(6/δ1)
     Q_l(s,a) = min(1, r̂(s,a) + √(ln1/(2n))) + max { Σ_y p'(y) V_{l+1}(y) : p' in its intervals, Σp' = 1 }
@@ -18,13 +18,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from klearning.numerics import checks
-from klearning.numerics.compiled import kernel
-from klearning.numerics.rows import add_weight, enlarge
-from klearning.numerics.trees import marked
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.records.fields import field_roles
+from klearning.numerics.sparse.rows import add_weight, enlarge
 from klearning.numerics.types import Floats, Ints
-from klearning.tabular.agents.value_iteration import Planning, planning
+from klearning.tabular.agents.value_iteration import Planning, RarelyPlans, planning
 from klearning.tabular.beliefs.belief import Belief
-from klearning.tabular.beliefs.posterior import Episode, Posterior, check_statistics, derive, forget, learn, with_rows
+from klearning.tabular.beliefs.posterior import Episode, Posterior, derive, forget, learn, with_rows
 from klearning.tabular.models.sweeps import greedy, maximum, row_of
 from klearning.tabular.trials.agent import Agent
 from klearning.tabular.trials.task import Streams, Task, play
@@ -37,7 +37,7 @@ class Settings(NamedTuple):
     most: float  # S·m·L
 
 
-@marked(chances=("policy",))
+@field_roles(probabilities=("policy",))
 class Memory(NamedTuple):
     """Value iteration's memory, what was seen but is not yet in its model, and whether to plan."""
 
@@ -47,20 +47,8 @@ class Memory(NamedTuple):
     policy: Floats
 
     @property
-    def posterior(self) -> Posterior:
-        return self.planning.posterior
-
-    @property
-    def V(self) -> Floats:
-        return self.planning.V
-
-    @property
     def visits(self) -> Floats:
-        return self.posterior.visits + self.pending.visits
-
-    def check(self, fresh: "Memory", name: str) -> None:
-        """Nothing reads what follows from the pending statistics, and what was absorbed leaves it behind."""
-        check_statistics(self.pending, fresh.pending, f"{name}.pending")
+        return self.planning.posterior.visits + self.pending.visits
 
 
 @kernel
@@ -91,7 +79,7 @@ def by_falling_value(V: Floats, low: int, high: int) -> Ints:
 def best_in_box(p: Posterior, l: int, a: int, s: int, order: Ints, V: Floats, row: Floats, settings: Settings) -> float:
     """max Σ p' V over the box and the simplex: everyone's lower end first, then up to the upper ends, best first.
 
-    Row (a, s) of the tables in layer l; ``order`` lists the next layer by falling value; ``row`` is room for one row.
+    Row (a, s) of the tables in layer l; ``order`` lists the next layer by falling value; ``row`` is a buffer.
     """
     n, rows = p.moves[a, s], p.model.rows
     low, first = p.model.layers[l + 1], p.model.table[l + 1]
@@ -99,24 +87,24 @@ def best_in_box(p: Posterior, l: int, a: int, s: int, order: Ints, V: Floats, ro
         row[y] = 0.0
     for e in range(rows.start[a, s], rows.start[a, s] + rows.length[a, s]):
         row[rows.succ[e] - first] = rows.weight[e] / n
-    left, value = 1.0, 0.0
+    rest, value = 1.0, 0.0
     for e in range(rows.start[a, s], rows.start[a, s] + rows.length[a, s]):
         y = rows.succ[e] - first
         floor = max(0.0, row[y] - half_width(row[y], n, settings))
-        left -= floor
+        rest -= floor
         value += floor * V[low + y]
     unseen = min(1.0, half_width(0.0, n, settings))
     for y in order:
-        if left <= 0.0:
+        if rest <= 0.0:
             break
         share = row[y]
-        room = unseen
+        most = unseen
         if share > 0.0:
             width = half_width(share, n, settings)
-            room = min(1.0, share + width) - max(0.0, share - width)
-        taken = min(left, room)
-        left -= taken
-        value += taken * V[low + y]
+            most = min(1.0, share + width) - max(0.0, share - width)
+        share_taken = min(rest, most)
+        rest -= share_taken
+        value += share_taken * V[low + y]
     return value
 
 
@@ -146,29 +134,30 @@ def plan(memory: Planning, settings: Settings) -> None:
 
 @kernel(inline=True)
 def replan(memory: Memory, settings: Settings) -> None:
-    """Plan anew where the model has changed."""
+    """Plan again if the model has changed."""
     if memory.stale:
         plan(memory.planning, settings)
 
 
 @kernel
-def absorb(known: Posterior, pending: Posterior, a: int, s: int) -> Posterior:
+def absorb(model_counts: Posterior, pending: Posterior, a: int, s: int) -> Posterior:
     """Move what is pending at (a, s) into the model."""
-    rows, new = known.model.rows, pending.model.rows
+    rows, new = model_counts.model.rows, pending.model.rows
     for e in range(new.start[a, s], new.start[a, s] + new.length[a, s]):
         if not add_weight(rows, a, s, new.succ[e], new.weight[e]):
             rows = enlarge(rows, a, s)
             add_weight(rows, a, s, new.succ[e], new.weight[e])
-    known.visits[a, s] += pending.visits[a, s]
-    known.moves[a, s] += pending.moves[a, s]
-    known.reward_sums[a, s] += pending.reward_sums[a, s]
-    if known.reward_squares.size > 0:
-        known.reward_squares[a, s] += pending.reward_squares[a, s]
+    model_counts.visits[a, s] += pending.visits[a, s]
+    model_counts.moves[a, s] += pending.moves[a, s]
+    model_counts.reward_sums[a, s] += pending.reward_sums[a, s]
+    if model_counts.reward_squares.size > 0:
+        model_counts.reward_squares[a, s] += pending.reward_squares[a, s]
         pending.reward_squares[a, s] = 0.0
-    derive(known, a, s)
+    derive(model_counts, a, s)
     new.length[a, s] = 0
     pending.visits[a, s] = pending.moves[a, s] = pending.reward_sums[a, s] = 0.0
-    return with_rows(known, rows)
+    derive(pending, a, s)
+    return with_rows(model_counts, rows)
 
 
 @kernel
@@ -195,7 +184,7 @@ def episodes(memory: Memory, settings: Settings, task: Task, first: int, count: 
 
 
 @dataclass(frozen=True)
-class UCFH(Agent[Memory]):
+class UCFH(RarelyPlans[Memory]):
     """Optimism within an interval for every transition probability; ``scale`` multiplies the intervals.
 
     ``accuracy`` is ε and ``delta`` δ of the PAC guarantee. ``least_visits`` replaces m·w_min, beyond any budget.

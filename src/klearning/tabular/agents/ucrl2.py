@@ -1,6 +1,6 @@
 """UCRL2 (Jaksch, Ortner and Auer, 2010) for a finite horizon.
 
-In the first episode, and whenever some (s,a) has been visited in this epoch as often as before it, plan anew at step t:
+In the first episode, and when some (s,a) has been visited in this epoch as often as before it, plan again at step t:
 
     Q_l(s,a) = min(1, r̂(s,a) + √(7 ln(2SAt/δ) / 2n)) + max_p Σ_s' p(s') V_{l+1}(s')
         over distributions p with ‖p − P̂(·|s,a)‖₁ ≤ √(14 S ln(2At/δ) / n)
@@ -16,15 +16,14 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from klearning.numerics import checks
-from klearning.numerics.compiled import kernel
-from klearning.numerics.tree_checks import refuse
-from klearning.numerics.trees import marked
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.records.fields import field_roles
+from klearning.numerics.records.validation import refuse
 from klearning.numerics.types import Floats, Ints
-from klearning.tabular.agents.value_iteration import Planning, planning, update
+from klearning.tabular.agents.value_iteration import Planning, RarelyPlans, planning, update
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.beliefs.posterior import Episode, Posterior
 from klearning.tabular.models.sweeps import greedy, maximum, row_of
-from klearning.tabular.trials.agent import Agent
 from klearning.tabular.trials.task import Streams, Task, play
 
 
@@ -33,7 +32,7 @@ class Settings(NamedTuple):
     delta: float
 
 
-@marked(counts=("since",), chances=("policy",))
+@field_roles(counts=("since",), probabilities=("policy",))
 class Memory(NamedTuple):
     """Value iteration's memory, and the epoch: visits within it, and whether it has ended."""
 
@@ -42,16 +41,8 @@ class Memory(NamedTuple):
     ended: bool
     policy: Floats
 
-    @property
-    def posterior(self) -> Posterior:
-        return self.planning.posterior
-
-    @property
-    def V(self) -> Floats:
-        return self.planning.V
-
     def check(self, fresh: "Memory", name: str) -> None:
-        refuse(f"{name}.since", "is more than all visits", self.since > self.posterior.visits, self.since)
+        refuse(f"{name}.since", "is more than all visits", self.since > self.planning.posterior.visits, self.since)
 
 
 @kernel(inline=True)
@@ -127,7 +118,7 @@ def plan(memory: Planning, settings: Settings, step: float) -> None:
 
 @kernel(inline=True)
 def begin_epoch(memory: Memory, settings: Settings, t: int) -> None:
-    """Plan anew before episode t = 0, 1, …, where the epoch has ended."""
+    """Plan again before episode t = 0, 1, …, if the epoch has ended."""
     if memory.ended:
         horizon = memory.planning.posterior.model.layers.size - 1
         plan(memory.planning, settings, t * horizon + 1.0)
@@ -136,7 +127,7 @@ def begin_epoch(memory: Memory, settings: Settings, t: int) -> None:
 
 @kernel
 def remember(memory: Memory, episode: Episode) -> Memory:
-    """Learn, and end the epoch where a visit count has doubled."""
+    """Learn, and end the epoch if a visit count has doubled."""
     inner, since, ended = update(memory.planning, episode), memory.since, False
     model = inner.posterior.model
     for l in range(episode.actions.size):
@@ -157,7 +148,7 @@ def episodes(memory: Memory, settings: Settings, task: Task, first: int, count: 
 
 
 @dataclass(frozen=True)
-class UCRL2(Agent[Memory]):
+class UCRL2(RarelyPlans[Memory]):
     """Optimism over all models within a confidence ball; ``scale`` multiplies its radii, ``delta`` may fail."""
 
     scale: float = 1.0

@@ -1,20 +1,20 @@
-"""What the agents that plan by value iteration have in common: what they carry from one episode to the next."""
+"""Memory that agents that plan by value iteration carry from one episode to the next."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from klearning.numerics.compiled import kernel
-from klearning.numerics.trees import marked
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Floats
 from klearning.tabular.beliefs.belief import Belief
-from klearning.tabular.beliefs.posterior import Episode, Posterior, check_derived, learn
-from klearning.tabular.trials.agent import Agent
+from klearning.tabular.beliefs.posterior import Episode, Posterior, learn
+from klearning.tabular.trials.agent import Agent, Memory
 
 
-@marked(finite=("reward", "Q", "V", "scratch"), chances=("policy",))
+@field_roles(finite=("reward", "Q", "V", "scratch"), probabilities=("policy",))
 class Planning(NamedTuple):
-    """What is known, the last plan made from it, and room for making one; axes (action, state)."""
+    """The posterior, the last plan made from it, and a workspace for the next; axes (action, state)."""
 
     posterior: Posterior
     reward: Floats  # the reward that is planned with, bonus included, a column per row of the tables
@@ -23,17 +23,14 @@ class Planning(NamedTuple):
     policy: Floats
     scratch: Floats
 
-    def check(self, fresh: "Planning", name: str) -> None:
-        check_derived(self.posterior, fresh.posterior, f"{name}.posterior")
-
 
 def planning(posterior: Posterior, Q: Floats | None = None) -> Planning:
-    """Begin with this knowledge, and with Q where the algorithm needs one to begin from."""
+    """Begin with this posterior, and with Q if the algorithm needs one to begin from."""
     layers = posterior.model.layers
     shape = (posterior.visits.shape[0], int(layers[-1]))
     start = np.zeros(shape) if Q is None else Q
-    room = np.zeros(int(np.diff(layers).max()))
-    return Planning(posterior, np.zeros_like(posterior.visits), start, np.zeros(shape[1]), np.zeros(shape), room)
+    scratch = np.zeros(int(np.diff(layers).max()))
+    return Planning(posterior, np.zeros_like(posterior.visits), start, np.zeros(shape[1]), np.zeros(shape), scratch)
 
 
 @kernel
@@ -50,8 +47,28 @@ class ValueIteration(Agent[Planning]):
         return planning(belief.posterior())
 
 
+class HoldsPlanning(Memory, Protocol):
+    """A memory of which `Planning` is a part."""
+
+    @property
+    def planning(self) -> Planning: ...
+
+
+H = TypeVar("H", bound=HoldsPlanning)
+
+
+class RarelyPlans(Agent[H]):
+    """An agent whose memory holds `Planning`, and what tells when to plan again."""
+
+    def posterior(self, memory: H) -> Posterior | None:
+        return memory.planning.posterior
+
+    def values(self, memory: H) -> Floats:
+        return memory.planning.V.copy()
+
+
 def steps_to_go(posterior: Posterior) -> Floats:
     """L − l for every (a, s), layers counted from 0: the most that rewards in [0, 1] can still pay."""
     layers = posterior.model.layers
-    left = np.repeat(np.arange(len(layers) - 1, 0, -1.0), np.diff(layers))
-    return np.tile(left, (posterior.visits.shape[0], 1))
+    to_go = np.repeat(np.arange(len(layers) - 1, 0, -1.0), np.diff(layers))
+    return np.tile(to_go, (posterior.visits.shape[0], 1))

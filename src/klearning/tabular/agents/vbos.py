@@ -15,39 +15,36 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import kernel
-from klearning.numerics.trees import marked
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Floats
 from klearning.tabular.beliefs.belief import Belief
-from klearning.tabular.beliefs.posterior import Episode, Posterior, check_derived, learn
+from klearning.tabular.beliefs.posterior import Episode, Posterior, learn
 from klearning.tabular.beliefs.rewards import is_beta
-from klearning.tabular.optimism.bandits.arms import Arms, Room, new_room
+from klearning.tabular.optimism.bandits.arms import Arms, Workspace, new_workspace
 from klearning.tabular.optimism.bandits.mixture import best_mixture
 from klearning.tabular.trials.agent import Agent
 from klearning.tabular.trials.task import Streams, Task, play
 
 
-@marked(scratch=True)
+@field_roles(scratch=True)
 class Bench(NamedTuple):
-    """Room for one state's arms: what is believed of them, that they have no price, and what they answer."""
+    """A workspace for one state's arms: what is believed of them, that they have no price, and what they answer."""
 
     arms: Arms
     price: Floats
     policy: Floats
-    room: Room
+    work: Workspace
 
 
-@marked(finite=("V",), chances=("policy",))
+@field_roles(finite=("V",), probabilities=("policy",))
 class Memory(NamedTuple):
-    """What the agent carries from one episode to the next; the arrays are changed in place."""
+    """State of the agent from one episode to the next; the arrays are changed in place."""
 
     posterior: Posterior
     V: Floats  # the bound, by state
     policy: Floats
     bench: Bench
-
-    def check(self, fresh: "Memory", name: str) -> None:
-        check_derived(self.posterior, fresh.posterior, f"{name}.posterior")
 
 
 @kernel
@@ -69,7 +66,7 @@ def plan(memory: Memory) -> tuple[float, float]:
     p, bench = memory.posterior, memory.bench
     bound, gap = 0.0, 0.0
     for s in range(memory.policy.shape[1]):
-        best = best_mixture(believed(p, s, bench.arms), bench.price, bench.policy, bench.room)
+        best = best_mixture(believed(p, s, bench.arms), bench.price, bench.policy, bench.work)
         memory.V[s] = best.value
         for a in range(memory.policy.shape[0]):
             memory.policy[a, s] = bench.policy[a]
@@ -107,7 +104,7 @@ class VBOS(Agent[Memory]):
             raise ValueError(f"belief has horizon={belief.horizon}: VBOS is for bandits, one step; use VAPOR()")
         count = belief.actions
         arms = Arms(*np.zeros((3, count)))
-        bench = Bench(arms, np.zeros(count), np.zeros(count), new_room(count))
+        bench = Bench(arms, np.zeros(count), np.zeros(count), new_workspace(count))
         return Memory(belief.posterior(), np.zeros(belief.states), np.zeros((count, belief.states)), bench)
 
     def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:

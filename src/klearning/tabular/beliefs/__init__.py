@@ -1,1 +1,1 @@
-"""What may be known: priors, posteriors, draws."""
+"""Priors, posteriors and draws from them."""

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.numerics import checks
-from klearning.numerics.cards import digits, html_card
+from klearning.numerics.display.summaries import format_value, html_summary
 from klearning.numerics.layers import from_layers, offsets
-from klearning.numerics.row_checks import check_pool, check_rows
-from klearning.numerics.rows import copy_rows, row_sums, rows_from_layers, rows_with_room
+from klearning.numerics.sparse.rows import copy_rows, row_sums, rows_from_layers, rows_with_room
+from klearning.numerics.sparse.validation import check_pool, check_rows
 from klearning.numerics.types import Floats, Ints, Layers
 from klearning.tabular.beliefs.posterior import NOT_COUNTED, Episode, Posterior, derive_all, learn, mean_rewards
 from klearning.tabular.beliefs.rewards import Gaussian, MeanRewards, RewardFamily, RewardPrior, check_family
@@ -31,14 +31,14 @@ from klearning.tabular.models.sweeps import FORBIDDEN, Model, successor_range
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """What is known before the first episode.
+    """The agent's knowledge before the first episode.
 
-    ``span`` bounds max − min of the optimal values of the next layer, for the `sharp` bonus, and for `split` where one
+    ``span`` bounds max − min of the optimal values of the next layer, for the `sharp` bonus, and for `split` if one
     is stated: one number, or one per layer. By default (L − l) · range of the rewards, which is taken to be 1, as in
-    the paper's Assumption 1, where the prior has no bounds (state a span where 1 per step is wrong).
+    the paper's Assumption 1, if the prior has no bounds (state a span if 1 per step is wrong).
 
     ``stationary`` says that rewards and transitions do not change with the step: what is seen in one layer is then
-    known of all of them. It learns far faster where it is true; the regret bound is proved only without it.
+    known of all of them. It learns far faster if that is true; the regret bound is proved only without it.
     """
 
     reward: RewardFamily = field(default_factory=Gaussian)
@@ -49,17 +49,17 @@ class Prior:
     def __post_init__(self) -> None:
         check_family(self.reward)
         if not isinstance(self.transitions, Dirichlet | Known):
-            raise ValueError(f"transitions={self.transitions!r} is no transition prior: give a Dirichlet or Known")
+            raise ValueError(f"transitions={self.transitions!r} is not a transition prior: give a Dirichlet or Known")
 
     def spans(self, horizon: int) -> Floats:
         """The bound on the span of V*_{l+1}, layer by layer; zero in the last."""
-        left = np.arange(horizon - 1, -1, -1.0)
+        to_go = np.arange(horizon - 1, -1, -1.0)
         if self.span is None:
             low, high = self.reward.bounds or (0.0, 1.0)
-            return left * (high - low)
+            return to_go * (high - low)
         if np.ndim(self.span) == 0:
-            return np.where(left > 0, checks.number("span", self.span, 0.0), 0.0)
-        return np.where(left > 0, checks.counts("span", np.asarray(self.span), (horizon,)), 0.0)
+            return np.where(to_go > 0, checks.number("span", self.span, 0.0), 0.0)
+        return np.where(to_go > 0, checks.counts("span", np.asarray(self.span), (horizon,)), 0.0)
 
     def _repr_html_(self) -> str:
         facts = {
@@ -68,11 +68,11 @@ class Prior:
             "span of the values": "by the rewards' range" if self.span is None else self.span,
             "stationary": self.stationary,
         }
-        return html_card("Prior", facts)
+        return html_summary("Prior", facts)
 
 
 class Layered(Protocol):
-    """What of a world is known beforehand: its layers, its actions, where episodes begin, and where they are over."""
+    """An agent's advance knowledge of a world: layers, actions, where episodes begin and where they end."""
 
     @property
     def widths(self) -> list[int]: ...
@@ -89,7 +89,7 @@ class Belief:
     """A prior and the statistics of all that was seen. Means and variances are derived, never stored.
 
     An action that is not allowed is a pair with infinitely many visits and a reward sum of `FORBIDDEN`. Plans weigh
-    what comes a step later by ``discount``. If it ``forgets``, old episodes count for less: no posterior of anything.
+    what comes a step later by ``discount``. If it ``forgets``, old episodes count for less: not an exact posterior.
     """
 
     prior: Prior
@@ -101,25 +101,25 @@ class Belief:
     transitions: Transitions
     discount: float = 1.0
     forgets: bool = False
-    reward_squares: Floats = field(default_factory=NOT_COUNTED.copy)  # Σr², where the prior learns the noise
+    reward_squares: Floats = field(default_factory=NOT_COUNTED.copy)  # Σr², if the prior learns the noise
 
     def __post_init__(self) -> None:
-        """What the kernels trust: they check no index."""
+        """Check everything that kernels trust: they check no index."""
         self.tables.check()
         widths, (rows, even, total, learns) = np.diff(self.layers), self.transitions
         checks.distributions("initial", self.initial, (int(widths[0]),))
         if not -1 <= self.end < widths.min():
-            raise ValueError(f"end={self.end} is no state of every layer: give a number below {widths.min()}, or -1")
+            raise ValueError(f"end={self.end} is not a state of every layer: give a number below {widths.min()}, or -1")
         shape = (checks.array("reward_sums", self.reward_sums, (None, self.tables.height)).shape[0], self.tables.height)
         over = np.zeros(shape, np.bool_)
         over[:, self.table[:-1] + self.end] = self.end >= 0
         for name in ("visits", "reward_sums", "initial"):
             if getattr(getattr(self, name), "dtype", None) != np.float64:
-                raise ValueError(f"{name} is no array of floats: give one, as Belief.from_counts makes it")
+                raise ValueError(f"{name} is not an array of floats: give one, as Belief.from_counts makes it")
         certain = over | (self.reward_sums <= FORBIDDEN)
         if self.visits.shape != shape or not np.array_equal(np.isinf(self.visits), certain):
             raise ValueError(
-                f"visits is not of shape {shape}, and infinite just where an episode is over or an action not allowed"
+                f"visits is not of shape {shape}, and infinite exactly if an episode is over or an action not allowed"
             )
         checks.counts("visits", np.where(certain, 0.0, self.visits), shape)
         if checks.number("discount", self.discount, 0.0, 1.0, above=True) < 1.0 and not self.prior.stationary:
@@ -153,7 +153,7 @@ class Belief:
         ``end`` names the state of every layer, counted from its first, in which an episode is over and pays no more.
         """
         if not isinstance(prior, Prior):
-            raise ValueError(f"prior={prior!r} is no Prior: give one, for example Prior(reward=Gaussian())")
+            raise ValueError(f"prior={prior!r} is not a Prior: give one, for example Prior(reward=Gaussian())")
         layers = offsets([checks.whole(f"widths[{l}]", n) for l, n in enumerate(widths)])
         start = checks.distributions("initial", initial, (int(widths[0]),))
         actions = checks.whole("actions", actions)
@@ -161,7 +161,7 @@ class Belief:
         tables = tables_for(layers, prior.stationary)
         over = -1 if end is None else checks.whole("end", end, 0)
         if over >= min(widths):
-            raise ValueError(f"end={end} is no state of every layer: give a number below {min(widths)}")
+            raise ValueError(f"end={end} is not a state of every layer: give a number below {min(widths)}")
         visits = np.zeros((actions, tables.height))
         if over >= 0:
             visits[:, tables.first[:-1] + over] = np.inf
@@ -192,19 +192,19 @@ class Belief:
         n = [checks.counts(f"visits[{l}]", v, (None, None)) for l, v in enumerate(visits)]
         belief = cls.empty(prior, [v.shape[0] for v in n], n[0].shape[1], initial)
         tables, actions = belief.tables, belief.actions
-        seen = from_layers("visits", n, tables.layers, actions)
+        totals = from_layers("visits", n, tables.layers, actions)
         sums = from_layers("reward_sums", reward_sums, tables.layers, actions)
-        _check_reward_sums(prior, sums, seen)
+        _check_reward_sums(prior, sums, totals)
         blocks = tables.summed_blocks(_check_transition_counts(transition_counts, n))
         rows = belief.transitions.rows
         if belief.transitions.learns and blocks:
             before = tables.to_blocks(rows)
             rows = tables.to_rows([counts + alpha for counts, alpha in zip(blocks, before, strict=True)], actions)
         transitions = belief.transitions._replace(rows=rows)
-        belief = replace(belief, visits=tables.summed(seen), reward_sums=tables.summed(sums), transitions=transitions)
+        belief = replace(belief, visits=tables.summed(totals), reward_sums=tables.summed(sums), transitions=transitions)
         if not prior.reward.learns_noise:
             return belief
-        squares = _squares(reward_squares, sums, seen, tables.layers)
+        squares = _squares(reward_squares, sums, totals, tables.layers)
         return replace(belief, reward_squares=tables.summed(squares))
 
     @property
@@ -246,7 +246,7 @@ class Belief:
         return p
 
     def frequencies(self, strength: float = 0.0, noise: float = 1.0) -> Posterior:
-        """What is seen from here on and no prior of ours: empirical means and frequencies, zero before a visit.
+        """A belief without a prior: empirical means and frequencies, zero before a visit.
 
         Both may be shrunk towards zero as if by ``strength`` visits; ``noise`` is the variance of one reward.
         """
@@ -275,15 +275,15 @@ class Belief:
         """The belief after one more episode; this one stays as it is. States are numbered through all layers."""
         path = np.asarray(states, np.int64)
         chosen = np.asarray(actions, np.int64)
-        got = checks.array("rewards", rewards, (self.horizon,))
+        paid = checks.array("rewards", rewards, (self.horizon,))
         if path.shape != (self.horizon,) or (path < self.layers[:-1]).any() or (path >= self.layers[1:]).any():
-            raise ValueError(f"states={path.tolist()} is no path: give one state of each of the {self.horizon} layers")
+            raise ValueError(f"states={path.tolist()} is not a path: give a state of each of the {self.horizon} layers")
         if chosen.shape != (self.horizon,) or (chosen < 0).any() or (chosen >= self.actions).any():
             raise ValueError(f"actions={chosen.tolist()}: give {self.horizon} numbers from 0 to {self.actions - 1}")
-        return self.after(learn(self.posterior(), Episode(path, chosen, got)))
+        return self.after(learn(self.posterior(), Episode(path, chosen, paid)))
 
     def mean_rewards(self) -> MeanRewards:
-        """What is known of mean rewards, in tables (A, rows): what the reward family reads."""
+        """Statistics of mean rewards, in tables (A, rows), as the reward family reads them."""
         return mean_rewards(self.posterior())
 
     @property
@@ -298,7 +298,7 @@ class Belief:
 
     @property
     def reward_noises(self) -> Layers:
-        """How noisy rewards are, √E[σ²(s,a)] as a standard deviation, (S_l, A); learnt if the prior learns it."""
+        """How noisy rewards are, √E[σ²(s,a)] as a standard deviation, (S_l, A); learned if the prior learns it."""
         return self.in_layers(self.prior.reward.noises(self.mean_rewards()))
 
     @property
@@ -334,11 +334,11 @@ class Belief:
             "horizon": self.horizon,
             "states": f"{self.states} over all layers" + (", one table for all" if self.tables.shared else ""),
             "actions": self.actions,
-            "steps seen": f"{self._steps_seen():g}, {digits(100.0 * tried)} % of all (state, action) tried",
+            "steps seen": f"{self._steps_seen():g}, {format_value(100.0 * tried)} % of all (state, action) tried",
             "mean rewards": self.prior.reward,
             "transitions": self.prior.transitions,
         }
-        return html_card("Belief", facts)
+        return html_summary("Belief", facts)
 
     def in_layers(self, x: Floats) -> Layers:
         """A table (A, rows) as one (S_l, A) array per layer."""
@@ -357,7 +357,7 @@ class Belief:
         return self.tables.in_steps(blocks)
 
     def _moves(self) -> Floats:
-        """Visits of which the next state is known: where layers share a table, not those of the last layer."""
+        """Visits whose next state is known: if layers share a table, not those of the last layer."""
         if not self.tables.shared:
             return self.visits.copy()
         t = self.transitions

@@ -36,7 +36,7 @@ def log_sum_exp(x: Floats) -> float:
 
 
 def gauss_normal(mean: float, variance: float, nodes: int) -> Rule:
-    """N(mean, variance) on so many points; on one where nothing is uncertain."""
+    """N(mean, variance) on ``nodes`` points; on one if the variance is zero."""
     if variance == 0.0:
         return np.array([mean]), np.ones(1)
     x, w = _golub_welsch(np.zeros(nodes), np.arange(1.0, nodes))
@@ -44,7 +44,7 @@ def gauss_normal(mean: float, variance: float, nodes: int) -> Rule:
 
 
 def gauss_beta(heads: float, tails: float, nodes: int) -> Rule:
-    """Beta(heads, tails) on so many points of (0, 1)."""
+    """Beta(heads, tails) on ``nodes`` points of (0, 1)."""
     a, b, n = tails - 1.0, heads - 1.0, np.arange(1.0, nodes)
     s = a + b
     centre = np.append((b - a) / (s + 2.0), (b * b - a * a) / ((2 * n + s) * (2 * n + s + 2)))
@@ -60,17 +60,17 @@ def gauss_beta(heads: float, tails: float, nodes: int) -> Rule:
 def gauss_dirichlet(alpha: Floats, nodes: int) -> Rule:
     """Dirichlet(α) on nodes^(k−1) rows, k the entries with α > 0, by breaking a stick: (rows, len(α)) and weights."""
     inside = np.flatnonzero(alpha > 0)
-    rows, weights, left = np.zeros((1, len(alpha))), np.ones(1), np.ones(1)
-    for i, place in enumerate(inside[:-1]):
-        x, w = gauss_beta(alpha[place], float(alpha[inside[i + 1 :]].sum()), nodes)
+    rows, weights, rest = np.zeros((1, len(alpha))), np.ones(1), np.ones(1)
+    for i, j in enumerate(inside[:-1]):
+        x, w = gauss_beta(alpha[j], float(alpha[inside[i + 1 :]].sum()), nodes)
         rows = np.repeat(rows, nodes, axis=0)
-        rows[:, place] = np.outer(left, x).ravel()
-        left, weights = np.outer(left, 1.0 - x).ravel(), np.outer(weights, w).ravel()
-    rows[:, inside[-1]] = left
+        rows[:, j] = np.outer(rest, x).ravel()
+        rest, weights = np.outer(rest, 1.0 - x).ravel(), np.outer(weights, w).ravel()
+    rows[:, inside[-1]] = rest
     return rows, weights
 
 
 def _golub_welsch(diagonal: Floats, squared: Floats) -> Rule:
-    beside = np.sqrt(squared)
-    x, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
+    off_diagonal = np.sqrt(squared)
+    x, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(off_diagonal, 1) + np.diag(off_diagonal, -1))
     return x, vectors[0] ** 2

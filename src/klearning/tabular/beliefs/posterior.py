@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import kernel
-from klearning.numerics.row_checks import check_pool, row_totals, same_entries
-from klearning.numerics.rows import Rows, add_weight, enlarge
-from klearning.numerics.tree_checks import check_fixed, differs, refuse
-from klearning.numerics.trees import marked
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.records.fields import field_roles
+from klearning.numerics.records.validation import check_fixed, differs, refuse
+from klearning.numerics.sparse.rows import Rows, add_weight, enlarge
+from klearning.numerics.sparse.validation import check_pool, row_totals, same_entries
 from klearning.numerics.types import Flags, Floats, Ints
 from klearning.tabular.beliefs.rewards import MeanRewards, RewardPrior, learns_noise, reward_posterior
 from klearning.tabular.models.sweeps import FORBIDDEN, Model, row_of, shared
@@ -17,9 +17,9 @@ NEGLIGIBLE = 1e-6  # a count that has faded to less is none
 
 
 class Episode(NamedTuple):
-    """One trajectory: a state, an action and a reward a step, and one state more where what came last is known.
+    """One trajectory: a state, an action and a reward a step, and one state more if the last next state is known.
 
-    States are numbered through all layers. What follows the last layer has a number only where layers share one table.
+    States are numbered through all layers. The state after the last layer has a number only if layers share one table.
     """
 
     states: Ints
@@ -30,30 +30,31 @@ class Episode(NamedTuple):
 NOT_COUNTED = np.zeros((0, 0))
 
 
-@marked(
+@field_roles(
     fixed=("prior", "total", "learns", "discount"),
     counts=("visits", "moves"),
     finite=("variance", "reward_sums", "reward_squares"),
-    since=("discount", "reward_squares"),
 )
 class Posterior(NamedTuple):
     """A belief as the kernels read it: its statistics and what follows from them; axes (action, state)."""
 
     model: Model  # posterior means
     variance: Floats  # variance proxy of the mean rewards
-    visits: Floats  # infinitely many where nothing is left to learn: an episode is over, or an action not allowed
+    visits: Floats  # infinitely many if nothing is left to learn: the episode is over, or the action not allowed
     moves: Floats  # visits of which the next state is known
     reward_sums: Floats
     prior: RewardPrior
     total: float  # prior mass Σα of a transition row
-    learns: bool  # whether transitions are learnt
+    learns: bool  # whether transitions are learned
     discount: float = 1.0  # γ, what a step's delay leaves of a value
-    reward_squares: Floats = NOT_COUNTED  # Σr², where a prior learns the noise; else of no size
+    reward_squares: Floats = NOT_COUNTED  # Σr², if the prior learns the noise; else empty
 
     def check(self, fresh: "Posterior", name: str) -> None:
         refuse(f"{name}.variance", "is negative", self.variance < 0.0, self.variance)
         if self.learns:
             check_pool(f"{name}.model.rows", self.model.rows, fresh.visits.shape[1])
+        check_statistics(self, fresh, name)
+        check_derived(self, fresh, name)
 
 
 def mean_rewards(p: Posterior) -> MeanRewards:
@@ -84,8 +85,7 @@ def check_statistics(p: Posterior, fresh: Posterior, name: str) -> None:
 
 
 def check_derived(p: Posterior, fresh: Posterior, name: str) -> None:
-    """That means and variances are those that follow from the statistics, and these agree."""
-    check_statistics(p, fresh, name)
+    """That means and variances are those that follow from the statistics."""
     m = p.model
     reward, scale, variance = np.zeros_like(m.reward), fresh.model.scale.copy(), np.zeros_like(p.variance)
     derive_all(p._replace(model=m._replace(reward=reward, scale=scale), variance=variance))
@@ -156,7 +156,7 @@ def forbid(p: Posterior, states: Ints, forbidden: Flags) -> None:
     """Which actions, (A, n), are not allowed in n states, counted within their layer.
 
     Such a pair is a fact: seen infinitely often, it leads nowhere and pays `FORBIDDEN`. One that is allowed again is
-    as if nobody had tried it; and nobody had.
+    as if it had never been tried, which is true.
     """
     for l in range(1 if shared(p.model) else p.model.layers.size - 1):
         for i in range(states.size):
@@ -187,13 +187,13 @@ def forget(p: Posterior, factor: float) -> None:
             if learns_noise(p.prior):
                 p.reward_squares[a, s] *= 0.0 if faded else factor
             if p.learns:
-                first, kept, total = rows.start[a, s], 0, 0.0
+                first, entries, total = rows.start[a, s], 0, 0.0
                 for e in range(first, first + rows.length[a, s]):
                     weight = factor * rows.weight[e]
                     if weight >= NEGLIGIBLE:
-                        rows.succ[first + kept], rows.weight[first + kept] = rows.succ[e], weight
+                        rows.succ[first + entries], rows.weight[first + entries] = rows.succ[e], weight
                         total += weight
-                        kept += 1
-                rows.length[a, s] = kept
+                        entries += 1
+                rows.length[a, s] = entries
                 p.moves[a, s] = min(total, p.visits[a, s])
             derive(p, a, s)

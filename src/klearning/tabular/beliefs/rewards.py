@@ -6,7 +6,7 @@ With a conjugate prior worth n0 visits of mean μ0, after n visits and rewards o
 
 which is all that the kernels know (`RewardPrior`). A Gaussian prior N(μ0, s0²) with noise σ has n0 = σ²/s0² and shift
 0, and a Beta(α, β) prior of coin flips has n0 = α + β, σ = 1/2 and shift 1 (a Beta is sub-Gaussian with
-1/(4(α+β+1)); its exact variance is smaller). Where the noise is unknown too, and what is thought of it is worth k
+1/(4(α+β+1)); its exact variance is smaller). If the noise is unknown too, with a guess that is worth k
 visits, the normal–inverse-gamma prior has E[σ² | data] in the place of σ²:
 
     E[σ² | data] = (k σ0² + SS) / (k + n),      SS = Σ(r−μ0)² − (Σ(r−μ0))² / (n0 + n)
@@ -23,9 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from klearning.numerics import checks
-from klearning.numerics.compiled import kernel
-from klearning.numerics.draws import beta, normal, student
-from klearning.numerics.trees import marked
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.random.generator import beta, normal, student
 from klearning.numerics.types import Flags, Floats
 from klearning.tabular.beliefs.distributions import Rule, beta_cumulant, gauss_beta, gauss_normal, gaussian_cumulant
 from klearning.tabular.models.sweeps import FORBIDDEN
@@ -33,16 +32,15 @@ from klearning.tabular.models.sweeps import FORBIDDEN
 FAR = 6.0  # a reward this many standard deviations from the mean of an unbounded prior is worth a warning
 
 
-@marked(since=("noise_strength",))
 class RewardPrior(NamedTuple):
     """A conjugate reward prior in numbers."""
 
     mean: float  # μ0
     variance: float  # proxy before any visit
     strength: float  # n0
-    noise: float  # σ², a variance; wherever else there is a noise it is a standard deviation
-    shift: float  # 0 where the posterior is Gaussian or Student's, 1 where it is the Beta of coin flips
-    noise_strength: float = np.inf  # k: how many visits the noise is worth; infinitely many where it is known
+    noise_variance: float  # σ²
+    shift: float  # 0 if the posterior is Gaussian or Student's, 1 if it is the Beta of coin flips
+    noise_strength: float = np.inf  # k: how many visits the noise is worth; infinitely many if it is known
 
 
 @kernel(inline=True)
@@ -53,18 +51,18 @@ def learns_noise(prior: RewardPrior) -> bool:
 
 @kernel(inline=True)
 def mean_noise(prior: RewardPrior, visits: float, reward_sum: float, squares: float) -> float:
-    """E[σ² | data], a variance; ``squares`` is Σr², which nobody reads where the noise is known."""
+    """E[σ² | data], a variance; ``squares`` is Σr², which is not read if the noise is known."""
     if not learns_noise(prior):
-        return prior.noise
+        return prior.noise_variance
     mean, k = prior.mean, prior.noise_strength
     from_mean = reward_sum - visits * mean
     spread = squares - mean * (2.0 * reward_sum - visits * mean) - from_mean * from_mean / (prior.strength + visits)
-    return (k * prior.noise + max(spread, 0.0)) / (k + visits)
+    return (k * prior.noise_variance + max(spread, 0.0)) / (k + visits)
 
 
 @kernel(inline=True)
 def reward_posterior(prior: RewardPrior, visits: float, reward_sum: float, squares: float) -> tuple[float, float]:
-    """Posterior mean and variance proxy of one mean reward; for certain where there are infinitely many visits.
+    """Posterior mean and variance proxy of one mean reward, which is certain if there are infinitely many visits.
 
     There it is `FORBIDDEN` if the action is not allowed, and nothing if the episode is over.
     """
@@ -89,7 +87,7 @@ def is_beta(prior: RewardPrior) -> bool:
 def draw_reward(
     prior: RewardPrior, mean: float, variance: float, visits: float, reward_sum: float, rng: np.random.Generator
 ) -> float:
-    """One mean reward from its posterior; the mean where it is certain. `RewardFamily.draw`, compiled."""
+    """One mean reward from its posterior; the mean if it is certain. `RewardFamily.draw`, compiled."""
     if np.isinf(visits):
         return mean
     if is_beta(prior):
@@ -102,25 +100,25 @@ def draw_reward(
 
 
 class MeanRewards(NamedTuple):
-    """What is known of mean rewards, in arrays of one shape."""
+    """Statistics of mean rewards, in arrays of one shape."""
 
     mean: Floats
     proxy: Floats  # of the variance
-    visits: Floats  # infinitely many where an episode is over or an action is not allowed
+    visits: Floats  # infinitely many if an episode is over or an action is not allowed
     sums: Floats
 
 
 @dataclass(frozen=True)
 class RewardFamily(ABC):
-    """A prior of mean rewards, by its parameters. What is not overridden is right where the posterior is Gaussian."""
+    """A prior of mean rewards, by its parameters. The methods here are right for a Gaussian posterior."""
 
     @abstractmethod
     def numbers(self) -> RewardPrior:
-        """What the kernels read."""
+        """The numbers that the kernels read."""
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """Between what all rewards lie; None where they may be anything."""
+        """The range of all rewards; None if there is no limit."""
         return None
 
     @property
@@ -130,15 +128,15 @@ class RewardFamily(ABC):
 
     def world_noise(self) -> float | str:
         """The ``noise`` of an MDP that is drawn from this prior."""
-        return float(np.sqrt(self.numbers().noise))
+        return float(np.sqrt(self.numbers().noise_variance))
 
     def draw_world(self, x: MeanRewards, rng: np.random.Generator) -> tuple[Floats, float | str | Floats]:
         """Mean rewards and the ``noise`` of an MDP, drawn together."""
         return self.draw(x, rng), self.world_noise()
 
     def noises(self, x: MeanRewards) -> Floats:
-        """√E[σ² | data], the noise as a standard deviation; none where an episode is over."""
-        return np.where(np.isinf(x.visits), 0.0, np.sqrt(self.numbers().noise))
+        """√E[σ² | data], the noise as a standard deviation; none if an episode is over."""
+        return np.where(np.isinf(x.visits), 0.0, np.sqrt(self.numbers().noise_variance))
 
     def variance(self, x: MeanRewards) -> Floats:
         """The exact posterior variance, at most the proxy."""
@@ -159,11 +157,11 @@ class RewardFamily(ABC):
 
     @cached_property
     def _believable(self) -> tuple[float, float]:
-        """Rewards outside are impossible where there are bounds, and hardly possible where there are none."""
+        """Rewards outside are impossible if there are bounds, and hardly possible if there are none."""
         if self.bounds is not None:
             return self.bounds
         prior = self.numbers()
-        far = FAR * float(np.sqrt(prior.variance + prior.noise))
+        far = FAR * float(np.sqrt(prior.variance + prior.noise_variance))
         return prior.mean - far, prior.mean + far
 
     def doubt(self, reward: float) -> str | None:
@@ -182,7 +180,7 @@ class RewardFamily(ABC):
         )
 
     def check_sums(self, sums: Floats, visits: Floats) -> None:
-        """That rewards of these sums are possible in so many visits, (A, S)."""
+        """That rewards of these sums are possible in these visits, (A, S)."""
         if self.bounds is None:
             return
         low, high = self.bounds
@@ -221,7 +219,7 @@ class Gaussian(RewardFamily):
 
     def numbers(self) -> RewardPrior:
         ratio = float(self.noise) / float(self.sd) if self.sd > 0 else np.inf
-        strength = ratio * ratio  # infinite where the mean is as good as known
+        strength = ratio * ratio  # infinite if the mean is as good as known
         return RewardPrior(float(self.mean), float(self.sd) ** 2, strength, float(self.noise) ** 2, 0.0)
 
     def world_noise(self) -> float | str:
@@ -276,7 +274,7 @@ class Beta(RewardFamily):
 
 @dataclass(frozen=True)
 class UnknownNoise(RewardFamily):
-    """Mean rewards and their Gaussian noise are both learnt, for every state and action apart.
+    """Mean rewards and their Gaussian noise are both learned, for every state and action apart.
 
     ``mean`` and ``sd`` are those of the mean rewards, as in `Gaussian`, and ``noise`` is what the noise is thought to
     be, as a standard deviation: a guess that is worth ``strength`` visits. The prior is normal–inverse-gamma:
@@ -319,7 +317,7 @@ class UnknownNoise(RewardFamily):
         return sds
 
     def _freedom(self, x: MeanRewards) -> tuple[Floats, Flags]:
-        """Degrees of freedom of every posterior, and where an episode is over, with none to speak of."""
+        """Degrees of freedom of every posterior, and whether the episode is over, which leaves nothing to learn."""
         over = np.isinf(x.visits)
         return self.strength + 2.0 + np.where(over, 0.0, x.visits), over
 
@@ -337,7 +335,7 @@ def check_family(reward: Any) -> None:
     """That this is a reward prior, and one that `draw_reward` draws right."""
     if not isinstance(reward, RewardFamily):
         names = " or ".join(f"a {family.__name__}" for family in FAMILIES.values())
-        raise ValueError(f"reward={reward!r} is no reward prior: give {names}")
+        raise ValueError(f"reward={reward!r} is not a reward prior: give {names}")
     shift = reward.numbers().shift
     if shift != 0.0 and (shift, reward.bounds) != (1.0, (0.0, 1.0)):
         raise ValueError(

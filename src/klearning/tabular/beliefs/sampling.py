@@ -2,8 +2,8 @@
 
 `draw_tables` draws every row dense, from one gamma per next state: what `Belief.sample` wants, an MDP to look at. A
 kernel that draws an MDP per episode cannot afford that, so there the prior mass of a row is a stick that is broken
-(`tabular/beliefs/sticks.py`). Cost: O(seen + 28·α) a row.
-Where layers have rows of their own a row is used once, as soon as it is drawn (`sample_layer`); one that layers share
+(`tabular/beliefs/stick_breaking.py`). Cost: O(seen + 28·α) a row.
+If layers have rows of their own, a row is used once, as soon as it is drawn (`sample_layer`); one that layers share
 must be the same in all of them and is kept (`draw_shared`). `draw_optimal` draws an MDP and solves it, either way.
 
 A branch around a layer's draws, or a reward drawn beside every state, takes longer than the draws themselves (measured;
@@ -12,13 +12,20 @@ probably references that Numba counts). So branches are taken once a draw (`draw
 
 import numpy as np
 
-from klearning.numerics.compiled import index, kernel
-from klearning.numerics.draws import exponential, gamma
-from klearning.numerics.rows import Rows
+from klearning.numerics.compile.kernels import index, kernel
+from klearning.numerics.random.generator import exponential, gamma
+from klearning.numerics.sparse.rows import Rows
 from klearning.numerics.types import Floats, Layers
 from klearning.tabular.beliefs.posterior import Posterior, mean_rewards
-from klearning.tabular.beliefs.rewards import RewardFamily, draw_reward
-from klearning.tabular.beliefs.sticks import CRUMB, Sticks, add_unseen, new_sticks, refill, shares_of_unseen
+from klearning.tabular.beliefs.rewards import RewardFamily, RewardPrior, draw_reward
+from klearning.tabular.beliefs.stick_breaking import (
+    TRUNCATION,
+    Sticks,
+    add_unseen,
+    new_sticks,
+    refill,
+    shares_of_unseen,
+)
 from klearning.tabular.models.sweeps import Model, at_start, hard_sweep, maximum, shared
 
 
@@ -27,7 +34,7 @@ def draw_tables(
 ) -> tuple[Floats, float | str | Floats, Layers]:
     """One draw of all mean rewards (A, rows), their noise and of dense transition rows, from streams of their own.
 
-    ``rows`` are Dirichlet parameters, or the probabilities themselves where they are known.
+    ``rows`` are Dirichlet parameters, or the probabilities themselves if they are known.
     """
     sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     for_rewards, for_rows = (np.random.default_rng(child) for child in sequence.spawn(2))
@@ -63,7 +70,7 @@ def seen_values(
 ) -> None:
     """out(i) = (1 − B) Σ_s' D(s') V(s') for state low + i, whose share of unseen is B.
 
-    D ~ Dirichlet over the entries of its row, with their weights. Nothing where an episode is over.
+    D ~ Dirichlet over the entries of its row, with their weights. Zero if the episode is over.
     """
     start, length, moves = p.model.rows.start[a], p.model.rows.length[a], p.moves[a]
     succ, weight = p.model.rows.succ, p.model.rows.weight
@@ -92,7 +99,7 @@ def seen_values(
 def sample_values(p: Posterior, l: int, a: int, V: Floats, shares: Floats, sticks: Sticks, out: Floats) -> None:
     """out(i) = Σ_s' P(s'|s,a) V(s') for one draw of the rows of layer l, i counting from its first state.
 
-    Nothing behind the last layer, or where an episode is over. ``shares`` has a column for every row of the tables.
+    Zero behind the last layer, and if the episode is over. ``shares`` has a column for every row of the tables.
     """
     layers = p.model.layers
     low, high = layers[l], layers[l + 1]
@@ -104,7 +111,7 @@ def sample_values(p: Posterior, l: int, a: int, V: Floats, shares: Floats, stick
 
 @kernel
 def sample_rewards(p: Posterior, rng: np.random.Generator) -> Floats:
-    """One draw of R, (A, S), where layers have rows of their own: the last layer first, as they are used.
+    """One draw of R, (A, S), if layers have rows of their own: the last layer first, as they are used.
 
     All at once: inside a sweep a number took eight times as long.
     """
@@ -160,7 +167,7 @@ def draw_shared(p: Posterior, rewards: np.random.Generator, transitions: np.rand
             reward[a, s], start[a, s] = sample_reward(p, a, s, rewards), used
             first, stick = rows.start[a, s], shares[a, s]
             entries = 0 if np.isinf(p.moves[a, s]) or stick == 1.0 else rows.length[a, s]
-            while used + entries >= succ.size:  # a row begins within the pool, even where it is empty
+            while used + entries >= succ.size:  # a row begins within the pool, even if it is empty
                 succ, weight = np.concatenate((succ, succ)), np.concatenate((weight, weight))
             if entries > 0:
                 D = rows.weight[first : first + entries]
@@ -174,12 +181,37 @@ def draw_shared(p: Posterior, rewards: np.random.Generator, transitions: np.rand
                     k = refill(sticks)
                 if used == succ.size:
                     succ, weight = np.concatenate((succ, succ)), np.concatenate((weight, weight))
-                rest = stick * left[k] if stick * left[k] >= CRUMB else 0.0
+                rest = stick * left[k] if stick * left[k] >= TRUNCATION else 0.0
                 succ[used], weight[used] = int(S * atom[k]), stick - rest
                 stick, k, used = rest, k + 1, used + 1
             length[a, s] = used - start[a, s]
     drawn = Rows(start, length, length.copy(), succ, weight, used)
     return Model(m.layers, m.table, m.end, m.initial, reward, np.full((A, S), p.discount), 0.0, drawn)
+
+
+@kernel
+def concentrated(p: Posterior, concentration: float) -> Posterior:
+    """The posterior with all counts times a number: the same means, and variances that many times smaller.
+
+    A Dirichlet(α) row becomes Dirichlet(ρα), a Beta(a, b) becomes Beta(ρa, ρb), a Gaussian's variance is divided by ρ,
+    and a Student-t has ρ times as many observations of both mean and noise. Rows that are known stay as they are.
+    """
+    m, r, prior, rho = p.model, p.model.rows, p.prior, concentration
+    by = rho if p.learns else 1.0
+    rows = Rows(r.start, r.length, r.room, r.succ, by * r.weight, r.used)
+    model = Model(m.layers, m.table, m.end, m.initial, m.reward, m.scale, by * m.mass, rows)
+    reward = RewardPrior(
+        prior.mean,
+        prior.variance / rho,
+        rho * prior.strength,
+        prior.noise_variance,
+        prior.shift,
+        rho * prior.noise_strength,
+    )
+    return Posterior(
+        model, p.variance / rho, rho * p.visits, rho * p.moves, rho * p.reward_sums, reward, by * p.total, p.learns,
+        p.discount, p.reward_squares,
+    )  # fmt: skip
 
 
 @kernel(inline=True)
@@ -205,6 +237,15 @@ def draw_then_solve(
     """`draw_optimal` of such a table."""
     drawn = draw_whole(p, rewards, transitions)
     return hard_sweep(drawn, drawn.reward, Q, V)
+
+
+@kernel(lazy=True)
+def draw_concentrated(
+    p: Posterior, concentration: float, rewards: np.random.Generator, transitions: np.random.Generator, Q: Floats,
+    V: Floats,
+) -> float:  # fmt: skip
+    """`draw_optimal` from the posterior with all counts, those of the prior included, times ``concentration``."""
+    return draw_optimal(concentrated(p, concentration), rewards, transitions, Q, V)
 
 
 @kernel

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.numerics.layers import by_layer
-from klearning.numerics.rows import Rows, Step, dense_block, rows_from_blocks, steps_between
+from klearning.numerics.sparse.rows import Rows, Step, dense_block, rows_from_blocks, steps_between
 from klearning.numerics.types import Floats, Ints, Layers
 
 
@@ -17,21 +17,21 @@ class Tables(NamedTuple):
     """Layers of states, and where the rows of each begin."""
 
     layers: Ints
-    first: Ints  # layer l has the rows from first[l] on: from layers[l] on, or from 0 where all layers share them
+    first: Ints  # layer l has the rows from first[l] on: from layers[l] on, or from 0 if all layers share them
 
     def check(self) -> None:
         """That layers rise from 0, and rows begin where `tables_for` lets them."""
         for name, x in (("layers", self.layers), ("first", self.first)):
             if not isinstance(x, np.ndarray) or x.dtype != np.int64 or x.ndim != 1 or len(x) < 2:
                 raise ValueError(
-                    f"tables.{name}={x!r} is no array of offsets: give 0 and, for every layer, where it ends"
+                    f"tables.{name}={x!r} is not an array of offsets: give 0 and, for every layer, where it ends"
                 )
         widths = np.diff(self.layers)
         if self.layers[0] != 0 or widths.min() < 1:
             raise ValueError(f"tables.layers={self.layers.tolist()} does not rise from 0: every layer needs a state")
         alike = not self.first.any() and (widths == widths[0]).all()
         if self.first.shape != self.layers.shape or not (alike or np.array_equal(self.first, self.layers)):
-            raise ValueError("tables.first is neither where the layers begin nor, where all are of one width, 0")
+            raise ValueError("tables.first is neither where the layers begin nor, if all are of one width, 0")
 
     @property
     def shared(self) -> bool:
@@ -79,7 +79,7 @@ class Tables(NamedTuple):
 
 
 def tables_for(layers: Ints, stationary: bool) -> Tables:
-    """A table per layer, or one for all where nothing changes with the step."""
+    """A table per layer, or one for all if nothing changes with the step."""
     widths = np.diff(layers).tolist()
     if stationary and len(set(widths)) > 1:
         raise ValueError(f"stationary=True with layers of {widths} states: all must have the same states")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.numerics import checks
-from klearning.numerics.rows import Rows, checked_blocks, copy_rows, dense_block, empty_rows
+from klearning.numerics.sparse.rows import Rows, checked_blocks, copy_rows, dense_block, empty_rows
 from klearning.numerics.types import Floats
 from klearning.tabular.beliefs.tables import Tables
 from klearning.tabular.models.mdp import MDP
@@ -41,7 +41,7 @@ class Dirichlet:
 
     @property
     def blocks(self) -> list[Floats]:
-        """The support as one array per layer l < L; none where it is every state."""
+        """The support as one array per layer l < L; none if it is every state."""
         return [] if self.support is None else _blocks(self.support)
 
     def begin(self, tables: Tables, actions: int) -> Transitions:
@@ -88,7 +88,7 @@ def _blocks(given: Sequence[ArrayLike] | MDP) -> list[Floats]:
 
 
 def _rows_of(field: str, given: Sequence[ArrayLike] | MDP, tables: Tables, actions: int, check: Any) -> Rows:
-    """Rows of arrays, one per table, or of an MDP: where layers share a table, of what it does in its first step."""
+    """Rows of arrays, one per table, or of an MDP: if layers share a table, those of its first step."""
     if not isinstance(given, MDP):
         return tables.to_rows(checked_blocks(field, given, tables.steps, actions, check), actions)
     if tables.shared:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.types import Floats
 from klearning.tabular.beliefs.posterior import Posterior
 from klearning.tabular.beliefs.sampling import draw_whole, drawn_whole, sample_layer, sample_rewards
-from klearning.tabular.beliefs.sticks import new_sticks, shares_of_unseen
+from klearning.tabular.beliefs.stick_breaking import new_sticks, shares_of_unseen
 from klearning.tabular.models.sweeps import all_action_values, policy_sweep
 
 

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.numerics import checks
-from klearning.numerics.announcing import compiling_for
-from klearning.numerics.cards import digits, html_card
+from klearning.numerics.compile.notices import compiling_for
+from klearning.numerics.display.plots import Axes, draw_policy
+from klearning.numerics.display.summaries import format_value, html_summary
 from klearning.numerics.interrupts import uninterrupted
 from klearning.numerics.layers import by_layer, from_layers, offsets, size_text
-from klearning.numerics.pictures import draw_policy
-from klearning.numerics.row_checks import check_probabilities, check_rows
-from klearning.numerics.rows import (
+from klearning.numerics.sparse.rows import (
     Entries,
     Rows,
     checked_blocks,
@@ -24,6 +23,7 @@ from klearning.numerics.rows import (
     steps_between,
     tiled_rows,
 )
+from klearning.numerics.sparse.validation import check_probabilities, check_rows
 from klearning.numerics.types import Floats, Ints, Layers
 from klearning.tabular.models.sweeps import (
     Model,
@@ -42,8 +42,8 @@ class MDP:
     """A finite-horizon MDP.
 
     ``noise`` is the standard deviation of Gaussian reward noise, one for all or one for every action and state, or
-    ``"bernoulli"`` where a reward is a coin flip. ``goal`` names the (state, action) that counts as reaching the goal,
-    where there is one: the state numbered through all layers, so that the first of the last layer is
+    ``"bernoulli"`` if a reward is a coin flip. ``goal`` names the (state, action) that counts as reaching the goal,
+    if there is one: the state numbered through all layers, so that the first of the last layer is
     ``mdp.layers[-2]``; or, if the goal is ``recurring``, counted from the first of its layer, and then it counts at any
     step. ``end`` is the state of every layer, counted from its first, in which an episode is over: agents know that it
     pays nothing.
@@ -60,10 +60,10 @@ class MDP:
     recurring: bool = False  # whether the goal is that state of any layer
 
     def __post_init__(self) -> None:
-        """What the kernels trust: they check no index."""
+        """Check everything that kernels trust: they check no index."""
         cuts = self.layers
         if not isinstance(cuts, np.ndarray) or cuts.dtype != np.int64 or cuts.ndim != 1 or len(cuts) < 2:
-            raise ValueError(f"layers={cuts!r} is no array of offsets: give 0 and, for every layer, where it ends")
+            raise ValueError(f"layers={cuts!r} is not an array of offsets: give 0 and, for every layer, where it ends")
         if cuts[0] != 0 or (np.diff(cuts) < 1).any():
             raise ValueError(f"layers={cuts.tolist()} does not rise from 0: every layer needs a state")
         checks.array("reward", self.reward, (None, self.states))
@@ -77,7 +77,7 @@ class MDP:
         _check_noise(self.noise, self.reward)
         _check_goal(self.goal, int(widths.min()) if self.recurring else self.states, self.actions)
         if self.end is not None and checks.whole("end", self.end, 0) >= widths.min():
-            raise ValueError(f"end={self.end} is no state of every layer: give a number below {widths.min()}")
+            raise ValueError(f"end={self.end} is not a state of every layer: give a number below {widths.min()}")
 
     @classmethod
     def from_layers(
@@ -227,7 +227,7 @@ class MDP:
 
     @property
     def model(self) -> Model:
-        """What the sweeps read."""
+        """The arrays that the sweeps read."""
         ones = np.ones_like(self.reward)
         return Model(self.layers, self.layers, -1, self.initial, self.reward, ones, 0.0, self.rows)
 
@@ -244,10 +244,10 @@ class MDP:
             "horizon": self.horizon,
             "states": f"{self.states} over all layers, at most {max(self.widths)} in one",
             "actions": self.actions,
-            "mean rewards": f"from {digits(low)} to {digits(high)}",
+            "mean rewards": f"from {format_value(low)} to {format_value(high)}",
             "noise": self.noise,
         }
-        return html_card(f"MDP {self.name}", facts)
+        return html_summary(f"MDP {self.name}", facts)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -260,15 +260,15 @@ class Solution:
     policy: Layers
     occupancy: Layers
 
-    def plot(self, ax: Any = None, what: str = "values", action: int | None = None) -> Any:
+    def plot(self, ax: Axes | None = None, what: str = "values", action: int | None = None) -> Axes:
         """A row per layer, a square per state, as `Plan.plot`; returns Matplotlib's axes."""
         return draw_policy(ax, what, action, self.values, self.q_values, self.policy, self.occupancy)
 
     def __repr__(self) -> str:
-        return f"Solution(value={digits(self.value)}, {size_text(self.policy)})"
+        return f"Solution(value={format_value(self.value)}, {size_text(self.policy)})"
 
     def _repr_html_(self) -> str:
-        return html_card("Solution", {"value": self.value, "tables": size_text(self.policy)})
+        return html_summary("Solution", {"value": self.value, "tables": size_text(self.policy)})
 
 
 def optimal_value(mdp: MDP) -> float:
@@ -280,6 +280,7 @@ def optimal_value(mdp: MDP) -> float:
 @compiling_for("kl.optimal")
 def optimal(mdp: MDP) -> Solution:
     """Q*, V* (e-bellman_q) and an optimal policy, uniform over ties."""
+    _check_mdp(mdp)
     Q, V = np.zeros_like(mdp.reward), np.zeros(mdp.states)
     value = hard_sweep(mdp.model, mdp.reward, Q, V)
     policy = np.zeros_like(Q)
@@ -291,12 +292,18 @@ def optimal(mdp: MDP) -> Solution:
 @compiling_for("kl.evaluate")
 def evaluate(mdp: MDP, policy: Any) -> Solution:
     """Q^π and V^π (e-bell-pol) of a policy given as (S_l, A) arrays or one (S, A) table."""
+    _check_mdp(mdp)
     table = from_layers("policy", policy, mdp.layers, mdp.actions, checks.distributions)
     V = np.zeros(mdp.states)
     value = policy_sweep(mdp.model, mdp.reward, table, V, np.zeros(max(mdp.widths)))
     Q = np.zeros_like(mdp.reward)
     all_action_values(mdp.model, mdp.reward, V, Q)
     return _solution(mdp, value, V, Q, table)
+
+
+def _check_mdp(mdp: Any) -> None:
+    if not isinstance(mdp, MDP):
+        raise ValueError(f"mdp={mdp!r} is not an MDP: give one, for example deep_sea(10) or MDP.from_gymnasium(env)")
 
 
 def _solution(mdp: MDP, value: float, V: Floats, Q: Floats, policy: Floats) -> Solution:
@@ -324,4 +331,4 @@ def _check_noise(noise: float | str | Floats, reward: Floats) -> float | str | F
 def _check_goal(goal: Any, states: int, actions: int) -> None:
     pair = isinstance(goal, tuple | list) and len(goal) == 2 and all(isinstance(x, int | np.integer) for x in goal)
     if goal is not None and not (pair and 0 <= goal[0] < states and 0 <= goal[1] < actions):
-        raise ValueError(f"goal={goal!r} is no (state, action): give indices below {(states, actions)}")
+        raise ValueError(f"goal={goal!r} is not a (state, action) pair: give indices below {(states, actions)}")

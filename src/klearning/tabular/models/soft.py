@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import index, kernel
+from klearning.numerics.compile.kernels import index, kernel
 from klearning.numerics.elementary import exp_negative, log1p_unit
-from klearning.numerics.lanes import LANES, choose, gather, load, rounded, store
-from klearning.numerics.rows import EIGHT, are_lone, first_of_eight, lone_successors
-from klearning.numerics.trees import marked
+from klearning.numerics.records.fields import field_roles
+from klearning.numerics.simd.operations import LANES, choose, gather, load, rounded, store
+from klearning.numerics.sparse.rows import EIGHT, are_lone, first_of_eight, lone_successors
 from klearning.numerics.types import Floats, Ints
 from klearning.tabular.models.sweeps import FORBIDDEN, ONE, Model, at_start, first_column
 
@@ -16,9 +16,9 @@ HOPELESS = -0.5 * FORBIDDEN  # a difference of values that only what is not allo
 BLOCK = 512  # states whose actions are gone through A²/2 times while they are in the cache
 
 
-@marked(scratch=True)
+@field_roles(scratch=True)
 class Soft(NamedTuple):
-    """What one optimistic sweep leaves behind. Layer l is at ``at[l] : at[l+1]``, padded to whole lanes."""
+    """Results of one optimistic sweep. Layer l is at ``at[l] : at[l+1]``, padded to whole lanes."""
 
     at: Ints
     V: Floats  # soft value (e-soft-value)
@@ -46,13 +46,13 @@ def soft_arrays(layers: Ints, actions: int) -> Soft:
 def without_padding(layers: Ints, at: Ints, padded: Floats, out: Floats) -> None:
     """The states of every layer of ``padded``, without the lanes between the layers."""
     for l in range(layers.size - 1):
-        low, high, here = index(layers[l]), index(layers[l + 1]), index(at[l])
+        low, high, offset = index(layers[l]), index(layers[l + 1]), index(at[l])
         for s in range(low, high, EIGHT):
             if s + EIGHT <= index(out.size):  # what is written beyond the layer is that of the next, which follows
-                store(out, s, load(padded, here + s - low))
+                store(out, s, load(padded, offset + s - low))
             else:
                 for rest in range(s, high):
-                    out[rest] = padded[here + rest - low]
+                    out[rest] = padded[offset + rest - low]
 
 
 def soft_values(layers: Ints, W: Soft) -> Floats:
@@ -63,7 +63,7 @@ def soft_values(layers: Ints, W: Soft) -> Floats:
 
 
 class Even(NamedTuple):
-    """What `spread_evenly` makes of V, H, C and D of the next layer."""
+    """The results of `spread_evenly` for V, H, C and D of the next layer."""
 
     V: float
     H: float
@@ -98,7 +98,7 @@ def backup(
     """
     row, width = index(model.table[l]), index(model.layers[l + 1] - model.layers[l])
     # from a row of the tables to a place in K, and to one in c
-    here, bonus = index(at) - row, index(first_column(model, c, l)) - row
+    offset, bonus = index(at) - row, index(first_column(model, c, l)) - row
     below = index(W.at[l + 1] - model.table[l + 1])  # from a successor's number to its place
     inside = l + 2 < model.layers.size  # nothing follows the last layer
     rows, nowhere = index(inside), index(W.at[l + 1] if inside else 0)
@@ -111,7 +111,7 @@ def backup(
             y, w = lone_successors(model.rows, a, begin, load(length, begin) * rows, below, nowhere)
             V_next, H_next = even.V + w * gather(W.V, y), even.H + w * gather(W.H, y)
             C_next, D_next = even.C + w * gather(W.C, y), even.D + w * gather(W.D, y)
-            q, c_s, m_s, i = load(scale, begin), load(c_a, begin + bonus), load(m, begin), begin + here
+            q, c_s, m_s, i = load(scale, begin), load(c_a, begin + bonus), load(m, begin), begin + offset
             store(K, i, m_s + c_s * once + q * V_next)
             store(H, i, q * H_next)
             store(C, i, c_s + q * C_next)
@@ -130,7 +130,7 @@ def backup(
             H_next += w * W.H[y]
             C_next += w * W.C[y]
             D_next += w * W.D[y]
-        q, c_s, m_s, i = scale[s], c_a[s + bonus], m[s], s + here
+        q, c_s, m_s, i = scale[s], c_a[s + bonus], m[s], s + offset
         K[i] = m_s + c_s * once + q * V_next
         H[i] = q * H_next
         C[i] = c_s + q * C_next
@@ -144,8 +144,8 @@ def fold(tau: float, W: Soft, l: int, a: int) -> None:
     V ← τ log(exp(V/τ) + exp(K/τ))   with p = exp(K/τ) / (exp(V/τ) + exp(K/τ)) the new action's share
     V″ ← V″ + p (K″ − V″) + p(1−p) (slope difference)² / τ
 
-    where the slope of an action is K′ − K/τ and K′ = H − C/τ². What is not allowed has no share, not even the least
-    that `exp_negative` gives: products with that are subnormal, and slow.
+    where the slope of an action is K′ − K/τ and K′ = H − C/τ². An action that is not allowed has no share,
+    not even the least that `exp_negative` gives: products with that are subnormal, and slow.
     """
     low, high, share = index(W.at[l]), index(W.at[l + 1]), W.share[a]
     once = 1.0 / tau

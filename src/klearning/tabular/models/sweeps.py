@@ -6,11 +6,11 @@ over the next layer, so that
 
     Σ_s' P(s'|s,a) V(s')  =  scale(s,a) · (mass · mean of V over layer l+1  +  Σ_seen weight(s') V(s'))
 
-costs one mean per layer and one term per distinct transition, never |S_l|·A·|S_{l+1}|. Where what comes a step later is
-worth γ times as much, scale holds that factor too.
+costs one mean per layer and one term per distinct transition, never |S_l|·A·|S_{l+1}|. With a discount γ,
+scale holds that factor too.
 
 Values, policies and bonuses have a column for every state of every layer. Rewards, transitions and counts have one for
-every row of the model's tables, which is the same where each layer has rows of its own; where the world does not
+every row of the model's tables, which is the same if each layer has rows of its own. If the world does not
 change with the step, all layers share one table, and `Model.table` is all that knows of it.
 """
 
@@ -18,18 +18,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import index, kernel
-from klearning.numerics.lanes import gather, load, store
-from klearning.numerics.row_checks import check_rows
-from klearning.numerics.rows import EIGHT, Rows, are_lone, first_of_eight, lone_successors
-from klearning.numerics.trees import marked
+from klearning.numerics.compile.kernels import index, kernel
+from klearning.numerics.records.fields import field_roles
+from klearning.numerics.simd.operations import gather, load, store
+from klearning.numerics.sparse.rows import EIGHT, Rows, are_lone, first_of_eight, lone_successors
+from klearning.numerics.sparse.validation import check_rows
 from klearning.numerics.types import Floats, Ints
 
 ONE = index(1)
 FORBIDDEN = -1e80  # what an action pays that is not allowed: no plan makes up for it, and its square is a float
 
 
-@marked(
+@field_roles(
     offsets=("layers", "table"),
     fixed=("layers", "table", "end", "mass"),
     finite=("reward",),
@@ -39,8 +39,8 @@ class Model(NamedTuple):
     """Rewards and transitions of an MDP, true or expected; axes (action, state)."""
 
     layers: Ints  # layer l holds the states layers[l] .. layers[l+1]-1
-    table: Ints  # its rows begin at table[l]: at layers[l], or at 0 where all layers share one table
-    end: int  # the state of every layer, counted from its first, where an episode is over; -1 where there is none
+    table: Ints  # its rows begin at table[l]: at layers[l], or at 0 if all layers share one table
+    end: int  # the state of every layer, counted from its first, where an episode is over; -1 if there is none
     initial: Floats  # ρ over the first layer
     reward: Floats
     scale: Floats
@@ -48,7 +48,7 @@ class Model(NamedTuple):
     rows: Rows
 
     def check(self, fresh: "Model", name: str) -> None:
-        """Every row leads to states of the next layer; of the table, where all share one."""
+        """Every row leads to states of the next layer; of the table, if all share one."""
         low, high = successor_range(fresh.layers, fresh.table)
         check_rows(f"{name}.rows", self.rows, fresh.reward.shape, low, high)
 
@@ -109,8 +109,8 @@ def expectation(model: Model, l: int, a: int, V: Floats, out: Floats) -> None:
     if are_lone(length, low, width):
         for i in range(index(0), width, EIGHT):
             begin = low + first_of_eight(i, width)
-            places, weights = lone_successors(model.rows, a, begin, load(length, begin), below, nowhere)
-            store(out, begin - low, load(scale, begin) * (even + weights * gather(V, places)))
+            columns, weights = lone_successors(model.rows, a, begin, load(length, begin), below, nowhere)
+            store(out, begin - low, load(scale, begin) * (even + weights * gather(V, columns)))
         return
     for s in range(low, low + width):
         first = index(start[s])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.numerics import checks
-from klearning.numerics.rows import Entries, merged_entries
+from klearning.numerics.sparse.rows import Entries, merged_entries
 from klearning.numerics.types import Floats
 
 END = 0  # the state, in every layer, that terminated transitions lead to
@@ -58,7 +58,8 @@ def read_horizon(env: Any, horizon: int | None) -> int:
         horizon = getattr(getattr(env, "unwrapped", env), "horizon", None)
     if horizon is None:
         raise ValueError(
-            f"env={env!r} has no time limit, so an episode may never end: give horizon=, the most steps of an episode"
+            f"env={env!r} has no time limit, so an episode may never end: give horizon=, the most steps of an episode; "
+            "on the command line: --horizon"
         )
     return checks.whole("horizon", horizon)
 

@@ -7,7 +7,7 @@ With a bonus κ c/τ let g(κ) = min_τ f_κ(τ), H̄ and C̄ the entropy and th
 is a maximum of straight lines in √κ, so convex and increasing: Newton's steps in √κ meet a target from above after at
 most one step from below, and need no bracket (docs/evidence/calibrated.md).
 
-Where even κ = 1 is too little, the price of unknown transitions is added, as far as needed: the least share ν of it
+If even κ = 1 is too little, the price of unknown transitions is added, as far as needed: the least share ν of it
 (blended_sweep.py). With κ = ν = 1 the bound is that of `split`. It grows with ν, since a price is never negative.
 """
 
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import by_record, kernel
+from klearning.numerics.compile.kernels import by_record, kernel
 from klearning.numerics.types import Floats
 from klearning.tabular.models.soft import Soft
 from klearning.tabular.models.sweeps import Model, at_start
@@ -42,9 +42,9 @@ def calibrate(
     model: Model, c: Floats, target: float, optimism: float, warm: float, tolerance: float,
     policy: Floats, scaled: Floats, W: Soft,
 ) -> Calibrated:  # fmt: skip
-    """The least κ in [`LEAST`, 1] with min_τ f_κ(τ) ≥ ``target``, and 1 where none is; begins at ``optimism``.
+    """The least κ in [`LEAST`, 1] with min_τ f_κ(τ) ≥ ``target``, and 1 if none is; begins at ``optimism``.
 
-    ``scaled`` is room for κ c. The policy at κ and τ* is written.
+    ``scaled`` is a workspace for κ c. The policy at κ and τ* is written.
     """
     root, sweeps = np.sqrt(min(max(optimism, LEAST), 1.0)), 0
     for step in range(MOST_STEPS):
@@ -69,21 +69,21 @@ def calibrate(
 @kernel
 def calibrate_with_price(
     model: Model, c: Floats, target: float, optimism: float, warm: float, tolerance: float,
-    policy: Floats, scaled: Floats, room: Blended,
+    policy: Floats, scaled: Floats, work: Blended,
 ) -> Calibrated:  # fmt: skip
-    """As `calibrate`; and where κ = 1 is too little, the least ν with min_τ f ≥ ``target``, and 1 where none is."""
-    plain = calibrate(model, c, target, optimism, warm, tolerance, policy, scaled, room.soft)
+    """As `calibrate`; and where κ = 1 is too little, the least ν with min_τ f ≥ ``target``, and 1 if none is."""
+    plain = calibrate(model, c, target, optimism, warm, tolerance, policy, scaled, work.soft)
     best, sweeps = plain.temperature, plain.sweeps
     certain = best.tau == 0.0  # of rewards: κ is of no use
     if np.isinf(best.tau) or best.bound >= target or not (certain or plain.optimism == 1.0):
         return plain
     low, under, nu, side = 0.0, best.bound - target, 1.0, 0
-    high, best = 1.0, blended_at_optimum(model, c, 1.0, 0.0 if certain else best.warm, tolerance, policy, room)
+    high, best = 1.0, blended_at_optimum(model, c, 1.0, 0.0 if certain else best.warm, tolerance, policy, work)
     sweeps, over = sweeps + best.sweeps, best.bound - target
     enough = PRECISION * (over - under)
     while over > enough and sweeps < MOST_SWEEPS:
         nu = high - (high - low) * over / (over - under)
-        best = blended_at_optimum(model, c, nu, best.warm, tolerance, policy, room)
+        best = blended_at_optimum(model, c, nu, best.warm, tolerance, policy, work)
         sweeps, rest = sweeps + best.sweeps, best.bound - target
         if abs(rest) <= enough:
             break

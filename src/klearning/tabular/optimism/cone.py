@@ -5,7 +5,7 @@ An independent reference for `solve`, thousands of times slower; needs the extra
     minimise E_ρ V_1   subject to   K_l = m + c·w + P̄V_{l+1},   (K_a − V, τ, z_a) ∈ K_exp,   Σ_a z_a ≤ τ,   w·τ ≥ 1.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from klearning.tabular.optimism.plan import Plan, solve
 from klearning.tabular.optimism.program import Program, program
 
 SOLVERS = ("CLARABEL", "SCS", "ECOS", "MOSEK")
+
+
+ConeBonus = Literal["paper", "sharp", "reward"]  # those of the form c/τ
 
 
 class ConeProgram(NamedTuple):
@@ -50,15 +53,15 @@ def cone_program(model: Model, c: Floats) -> ConeProgram:
         constraints.append(w >= cp.inv_pos(tau))
     K: list[list[Any]] = []
     for l in range(L):
-        here = slice(layers[l], layers[l + 1])
+        columns = slice(layers[l], layers[l + 1])
         rows = slice(model.table[l], model.table[l] + V[l].size)
         K.append([])
         z = []
         for a in range(actions):
-            k = model.reward[a, rows] + c[a, here] * w
+            k = model.reward[a, rows] + c[a, columns] * w
             if l + 1 < L:
-                seen, even = layer_matrix(model, l, a)
-                k = k + seen @ V[l + 1] + even * means[l + 1]
+                matrix, even = layer_matrix(model, l, a)
+                k = k + matrix @ V[l + 1] + even * means[l + 1]
             K[l].append(k)
             z.append(cp.Variable(len(choices[l])))
             constraints.append(cp.ExpCone((k - V[l])[choices[l]], tau * np.ones(len(choices[l])), z[a]))
@@ -82,10 +85,10 @@ def layer_matrix(model: Model, l: int, a: int) -> tuple[Any, Floats]:
     return csr_array((weight, successor, pointer), shape=(width, next_width)), scale * model.mass
 
 
-def solve_cone(belief: Belief, bonus: str = "paper", solver: str = "CLARABEL") -> Plan:
+def solve_cone(belief: Belief, bonus: ConeBonus = "paper", solver: str = "CLARABEL") -> Plan:
     """The same Plan as ``solve(belief, "optimal", bonus)``, from a cone solver. K and V are the solver's own.
 
-    Where a state cannot be reached the program leaves its values free; `solve` reports the smallest.
+    The program leaves the values of unreachable states free; `solve` reports the smallest.
     """
     checks.choice("solver", solver, SOLVERS)
     checks.choice("bonus", bonus, [name for name, facts in BONUSES.items() if not facts.prices])

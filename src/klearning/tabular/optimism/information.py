@@ -11,7 +11,7 @@ regret bound is claimed of it.
 
 import numpy as np
 
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.types import Floats
 from klearning.tabular.beliefs.posterior import Posterior
 from klearning.tabular.models.sweeps import policy_sweep, shared
@@ -22,7 +22,7 @@ LEAST_REGRET = 1e-9  # an estimate may be below what a policy is expected to ret
 
 @kernel
 def fill_gains(p: Posterior, out: Floats) -> None:
-    """What a visit of (a, s) tells, a column for every row of the tables."""
+    """The information of a visit of (a, s), a column for every row of the tables."""
     last = p.visits.shape[1] if shared(p.model) else p.model.layers[-2]  # nothing follows the last layer
     for a in range(out.shape[0]):
         for s in range(out.shape[1]):
@@ -30,7 +30,7 @@ def fill_gains(p: Posterior, out: Floats) -> None:
             if np.isinf(p.visits[a, s]):
                 continue
             if p.variance[a, s] > 0.0:
-                out[a, s] += 0.5 * np.log1p(min(p.variance[a, s] / max(p.prior.noise, 1e-300), MOST))
+                out[a, s] += 0.5 * np.log1p(min(p.variance[a, s] / max(p.prior.noise_variance, 1e-300), MOST))
             if p.learns and s < last:
                 out[a, s] += 0.5 * np.log1p(min(1.0 / max(p.total + p.moves[a, s], 1e-300), MOST))
 
@@ -38,7 +38,7 @@ def fill_gains(p: Posterior, out: Floats) -> None:
 @kernel
 def best_mixture(d: float, i: float, e: float, j: float) -> float:
     """The chance q of the second policy that minimises ((1−q)d + qe)² / ((1−q)i + qj)."""
-    if i <= 0.0 or j <= 0.0:  # nothing is learnt by one of them: by the other, or by neither
+    if i <= 0.0 or j <= 0.0:  # nothing is learned by one of them: by the other, or by neither
         return 1.0 if j > i else 0.0
     q = 1.0 if e * e / j < d * d / i else 0.0
     if e != d and j != i:
@@ -52,10 +52,10 @@ def best_mixture(d: float, i: float, e: float, j: float) -> float:
 def informed_share(p: Posterior, estimate: float, first: Floats, second: Floats) -> float:
     """The chance of the second policy in the best mixture of the two."""
     states = first.shape[1]
-    gains, V, room = np.empty(p.visits.shape), np.empty(states), np.empty(states)
+    gains, V, work = np.empty(p.visits.shape), np.empty(states), np.empty(states)
     fill_gains(p, gains)
-    d = max(estimate - policy_sweep(p.model, p.model.reward, first, V, room), LEAST_REGRET)
-    e = max(estimate - policy_sweep(p.model, p.model.reward, second, V, room), LEAST_REGRET)
+    d = max(estimate - policy_sweep(p.model, p.model.reward, first, V, work), LEAST_REGRET)
+    e = max(estimate - policy_sweep(p.model, p.model.reward, second, V, work), LEAST_REGRET)
     return best_mixture(
-        d, policy_sweep(p.model, gains, first, V, room), e, policy_sweep(p.model, gains, second, V, room)
+        d, policy_sweep(p.model, gains, first, V, work), e, policy_sweep(p.model, gains, second, V, work)
     )

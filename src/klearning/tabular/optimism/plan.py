@@ -2,23 +2,23 @@
 
 from dataclasses import dataclass, replace
 from math import isfinite, sqrt
-from typing import Any, Generic
+from typing import Generic, Literal
 
 import numpy as np
 from typing_extensions import TypeVar
 
 from klearning.numerics import checks
-from klearning.numerics.announcing import compiling_for
-from klearning.numerics.cards import digits, html_card
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.compile.notices import compiling_for
+from klearning.numerics.display.plots import Axes, draw_policy
+from klearning.numerics.display.summaries import format_value, html_summary
 from klearning.numerics.interrupts import uninterrupted
 from klearning.numerics.layers import by_layer, size_text
-from klearning.numerics.pictures import draw_policy
 from klearning.numerics.types import Floats, Layers
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.models.soft import Soft
 from klearning.tabular.models.sweeps import Model, all_action_values, occupancy_sweep, policy_sweep
-from klearning.tabular.optimism.bonuses import check_optimism, check_schedule
+from klearning.tabular.optimism.bonuses import BonusName, check_schedule, check_share
 from klearning.tabular.optimism.program import Program, k_values, program, solve_at, solve_best
 from klearning.tabular.optimism.split.priced_sweep import Priced
 from klearning.tabular.optimism.temperature import Schedule, Temperature, first_guess, fixed, scheduled
@@ -29,12 +29,12 @@ Heat = TypeVar("Heat", float, Layers, default=float)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Generic[Heat]):
-    """What a solve returns; arrays as one (S_l, A) or (S_l,) per layer. So is `solve_vapor`'s ``temperature``.
+    """The result of a solve; arrays as one (S_l, A) or (S_l,) per layer. So is `solve_vapor`'s ``temperature``.
 
     ``bound`` is f(τ), and ``gap`` how far at most it is above its minimum over τ (with `split` and a stated span, a
-    local one; with `visits`, over V at the temperatures that it found, whose geometric mean is ``temperature``). Where
+    local one; with `visits`, over V at the temperatures that it found, whose geometric mean is ``temperature``). If
     ``proved``, the bound is an upper bound on the expected optimal value, by proof, for this belief and bonus;
-    elsewhere it may lie below it.
+    otherwise it may lie below it.
     """
 
     temperature: Heat
@@ -47,44 +47,44 @@ class Plan(Generic[Heat]):
     sweeps: int
     proved: bool
 
-    def plot(self, ax: Any = None, what: str = "values", action: int | None = None) -> Any:
+    def plot(self, ax: Axes | None = None, what: str = "values", action: int | None = None) -> Axes:
         """A row per layer, a square per state; returns Matplotlib's axes.
 
         ``what`` is "values", "occupancy" (how likely the policy comes by) or "policy": the chance of ``action``, by
-        default the last one. Where there is one state only, a bar per action.
+        default the last one. If there is one state only, a bar per action.
         """
         return draw_policy(ax, what, action, self.values, self.k_values, self.policy, self.occupancy)
 
     def __repr__(self) -> str:
         numbers = {"temperature": self._heat(), "bound": self.bound, "gap": self.gap}
-        told = ", ".join(f"{name}={digits(x)}" for name, x in numbers.items())
-        return f"Plan({told}, proved={self.proved}, {size_text(self.policy)})"
+        text = ", ".join(f"{name}={format_value(x)}" for name, x in numbers.items())
+        return f"Plan({text}, proved={self.proved}, {size_text(self.policy)})"
 
     def _heat(self) -> float | str:
-        """The temperature, or from where to where there are some."""
+        """The temperature, or the range of temperatures."""
         if isinstance(self.temperature, float):
             return self.temperature
         low, high = (extreme(np.concatenate(self.temperature)) for extreme in (np.min, np.max))
-        return f"{digits(float(low))} to {digits(float(high))}"
+        return f"{format_value(float(low))} to {format_value(float(high))}"
 
     def _repr_html_(self) -> str:
         meaning = "by proof" if self.proved else "not proved for this belief and bonus"
         facts = {
             "temperature": self._heat(),
-            "bound on the optimal value": f"{digits(self.bound)} ({meaning})",
+            "bound on the optimal value": f"{format_value(self.bound)} ({meaning})",
             "gap": self.gap,
             "sweeps": self.sweeps,
             "tables": size_text(self.policy),
         }
-        return html_card("Plan", facts)
+        return html_summary("Plan", facts)
 
 
 @uninterrupted  # once, not for each of its kernels
 @compiling_for("kl.solve")
 def solve(
     belief: Belief,
-    temperature: str | float | Schedule = "optimal",
-    bonus: str = "reward",
+    temperature: Literal["optimal"] | float | Schedule = "optimal",
+    bonus: BonusName = "reward",
     tolerance: float = 1e-10,
     optimism: float = 1.0,
 ) -> Plan:
@@ -92,14 +92,14 @@ def solve(
 
     ``temperature`` is "optimal", a number, or ``schedule(t)``; ``bonus`` is "paper", "sharp", "reward", "split" or
     "visits". The optimum is found to a duality gap below ``tolerance`` times the optimism f − J, and times f (`visits`:
-    to a thousandth of f). It is 0 where nothing is uncertain (act greedily) and infinite where there is one action.
+    to a thousandth of f). It is 0 if nothing is uncertain (act greedily) and infinite if there is one action.
     ``optimism``, κ in (0, 1], is the share of the bonus that is used.
     """
     tolerance = checks.number("tolerance", tolerance, 0.0, 1.0, above=True)
-    whole = program(belief, bonus)
-    check_optimism(optimism, whole.bonus)
-    tau = temperature if isinstance(temperature, str) else _number(whole, temperature, optimism)
-    ready = whole if optimism == 1.0 else replace(whole, c=optimism * whole.c)
+    full = program(belief, bonus)
+    check_share(optimism, full.bonus)
+    tau = temperature if isinstance(temperature, str) else _number(full, temperature, optimism)
+    ready = full if optimism == 1.0 else replace(full, c=optimism * full.c)
     policy = np.zeros_like(ready.c)
     answer = _solve(ready, tau, tolerance, policy)
     K, V, occupancy = np.zeros_like(policy), np.zeros(policy.shape[1]), np.zeros_like(policy)
@@ -123,7 +123,7 @@ def _solve(ready: Program, temperature: str | float, tolerance: float, policy: F
 
 
 def _number(ready: Program, temperature: float | Schedule, optimism: float) -> float:
-    """A temperature that the sweep can take: 0 only where nothing is uncertain, ∞ only with one action."""
+    """A temperature that the sweep can take: 0 only if nothing is uncertain, ∞ only with one action."""
     if isinstance(temperature, Schedule):
         check_schedule(ready.bonus)
         return sqrt(optimism) * scheduled(ready.numbers, ready.posterior, ready.c, temperature.t)
@@ -133,7 +133,7 @@ def _number(ready: Program, temperature: float | Schedule, optimism: float) -> f
         return fixed(temperature)
     if ready.belief.actions > 1 and (ready.priced or first_guess(ready.model, ready.c) > 0.0):
         raise ValueError(
-            "temperature=0 makes the bonus c/τ infinite where something is uncertain: "
+            "temperature=0 makes the bonus c/τ infinite if something is uncertain: "
             'give a positive number, or temperature="optimal"'
         )
     return 0.0

@@ -1,4 +1,4 @@
-"""Program: a belief and a bonus, made ready to solve. Whoever plans begins here.
+"""Program: a belief and a bonus, made ready to solve: the first step of every plan.
 
 minimise over τ   f(τ) = E_ρ V_1      K = m + c/τ + P̄V  (or a priced P·V)      V = τ log Σ_a exp(K/τ)
 """
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from klearning.numerics.compiled import by_record, kernel
+from klearning.numerics.compile.kernels import by_record, kernel
 from klearning.numerics.types import Floats
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.beliefs.posterior import Posterior
 from klearning.tabular.models.soft import Soft, soft_arrays, without_padding
 from klearning.tabular.models.sweeps import Model, all_action_values
-from klearning.tabular.optimism.bonuses import Bonus, BonusNumbers, bonus_named, fill
+from klearning.tabular.optimism.bonuses import Bonus, BonusNumbers, bonus_named
 from klearning.tabular.optimism.proof import is_proved
 from klearning.tabular.optimism.split.priced_sweep import (
     Priced,
@@ -35,7 +35,7 @@ from klearning.tabular.optimism.visits import (
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """What a sweep reads and where it works."""
+    """The arrays that a sweep reads, and its workspace."""
 
     belief: Belief
     bonus: Bonus
@@ -60,19 +60,19 @@ class Program:
 
 
 def program(belief: Belief, bonus: str, tied: bool = False) -> Program:
-    """``tied``: let c be one table, as rewards are, where layers share one and the bonus is the same in all of them."""
+    """``tied``: let c be one table, as rewards are, if layers share one and the bonus is the same in all of them."""
     if not isinstance(belief, Belief):
-        raise ValueError(f"belief={belief!r} is no Belief: give one, for example Belief.before(prior, world)")
+        raise ValueError(f"belief={belief!r} is not a Belief: give one, for example Belief.before(prior, world)")
     chosen = bonus_named(bonus)
     numbers, p = chosen.numbers(belief), belief.posterior()
-    same = tied and chosen.fill is None and not numbers.spread.any()
+    same = tied and chosen.compiled and not numbers.spread.any()
     c = np.zeros(belief.visits.shape if same else (belief.actions, belief.states))
-    (chosen.fill or fill)(numbers, p, c)
+    chosen.write_c(numbers, p, c)
     return Program(belief, chosen, numbers, p, c, workspace(belief, chosen, p))
 
 
 def workspace(belief: Belief, bonus: Bonus, p: Posterior) -> Soft | Priced | Visits:
-    """Room for the sweep that goes with a bonus."""
+    """The workspace of the sweep that goes with a bonus."""
     if bonus.per_visit:
         return visits_arrays(belief, p)
     if bonus.prices and belief.transitions.learns:
@@ -81,7 +81,7 @@ def workspace(belief: Belief, bonus: Bonus, p: Posterior) -> Soft | Priced | Vis
 
 
 def soft_part(work: Soft | Priced | Visits) -> Soft:
-    """What the last sweep left."""
+    """The results of the last sweep."""
     return work if isinstance(work, Soft) else work.soft
 
 

@@ -8,8 +8,8 @@ V*_{l+1}. Then K_l(s,a) ≥ τ log E exp(Q*_l(s,a)/τ), hence f(τ) ≥ E_ρ V*_
 where the second term is not needed if transitions are known, or if the sweep prices them
 (docs/evidence/better_bonus.md). A table that layers share makes them dependent, so that nothing is proved of a
 stationary prior with more than one layer, except with the bonus `visits`, whose proof lets layers depend on each other
-(docs/evidence/visits.md); and of a Student-t, whose noise is learnt, there is no variance proxy at
-all. A stated span is a premise only where the belief bears it out: a Gaussian reward may be anything. Counts that fade
+(docs/evidence/visits.md); and a Student-t, whose noise is learned, has no variance proxy at
+all. A stated span is a premise only if the belief bears it out: a Gaussian reward may be anything. Counts that fade
 with time are the statistics of no data, so nothing is proved of them either.
 """
 

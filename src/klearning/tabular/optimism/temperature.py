@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from klearning.numerics import checks
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.types import Floats
 from klearning.tabular.beliefs.posterior import Posterior
 from klearning.tabular.models.soft import Soft, boltzmann, soft_sweep
@@ -56,7 +56,7 @@ def fixed(temperature: float) -> float:
 
 @kernel(lazy=True)
 def scheduled(bonus: BonusNumbers, p: Posterior, c: Floats, t: int) -> float:
-    """e-betat; infinite where there is only one action."""
+    """e-betat; infinite if there is only one action."""
     actions, states, horizon = c.shape[0], p.model.layers[-1], p.model.layers.size - 1
     if actions == 1:
         return np.inf
@@ -76,7 +76,7 @@ class Temperature(NamedTuple):
 
 @kernel(lazy=True)
 def at_limit(model: Model, tau: float, policy: Floats) -> Temperature:
-    """Where no sweep is needed: τ = 0 (nothing is uncertain: act greedily) and τ = ∞ (one action)."""
+    """The limits that need no sweep: τ = 0 (nothing is uncertain: act greedily) and τ = ∞ (one action)."""
     states = policy.shape[1]
     if tau == 0.0:
         Q = np.empty_like(policy)
@@ -123,9 +123,9 @@ def at_optimum(model: Model, c: Floats, warm: float, tolerance: float, policy: F
         if C == 0.0:  # nothing uncertain can be reached: f grows with τ
             break
         slope = tau * H - C / tau  # df / d log τ
-        here = Point(tau, f, slope, slope + tau * tau * f2)
-        low, high = (low, here) if slope > 0.0 else (here, high)
-        gap, better = duality_gap(tau, H, C), newton(tau, slope, here.curvature, low.tau, high.tau)
+        point = Point(tau, f, slope, slope + tau * tau * f2)
+        low, high = (low, point) if slope > 0.0 else (point, high)
+        gap, better = duality_gap(tau, H, C), newton(tau, slope, point.curvature, low.tau, high.tau)
         if gap <= allowed(tolerance, f, tau * H + C / tau) or sweeps == MOST_SWEEPS:
             boltzmann(model.layers, W, policy)
             return Temperature(tau, f, gap, sweeps, better)
@@ -170,7 +170,7 @@ def lowest_between(low: Point, high: Point) -> float:
 
 @kernel
 def first_guess(model: Model, c: Floats) -> float:
-    """τ = √(C_u / (L log A)), C_u collected by the uniform policy; zero where nothing is uncertain."""
+    """τ = √(C_u / (L log A)), C_u collected by the uniform policy; zero if nothing is uncertain."""
     actions, states = c.shape[0], model.layers[-1]
     uniform = np.full((actions, states), 1.0 / actions)
     C_u = policy_sweep(model, c, uniform, np.empty(states), np.empty(states))

@@ -1,10 +1,11 @@
-"""What is asked of an agent, and what is the same for most of them: a class to inherit from, or to be like.
+"""The protocol of agents, with defaults for most of its methods: a class to inherit from, or to imitate.
 
 An agent is a frozen dataclass of hyper-parameters. `run` has it begin with a belief and advance through episodes of a
 world; a `Learner`, whose simulator is none of ours, has it plan before every episode and update after it.
 """
 
 from abc import abstractmethod
+from dataclasses import fields
 from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
@@ -21,7 +22,7 @@ class Memory(Protocol):
     """All that an agent carries from episode to episode: a NamedTuple of arrays, numbers and other such records.
 
     Besides, as fields or properties, it may have ``posterior``, what it believes, and ``V``, values of its last plan;
-    and for whoever looks inside a learner ``visits`` and ``Q``, (A, S) or a column per row of the tables.
+    and for a look inside a learner ``visits`` and ``Q``, (A, S) or a column per row of the tables.
     """
 
     @property
@@ -36,7 +37,7 @@ class Agent(Protocol[M]):
     """An agent with a memory of type M. Only `begin` has to be written; the others do what most agents do.
 
     The default `update` conditions ``memory.posterior`` on the episode; `values` are ``memory.V``, `exploit` is best on
-    the posterior mean, and `advance` is plan, play, update in Python. A class that is no child of this one will do too.
+    the posterior mean, and `advance` is plan, play, update in Python. A class with the same methods need not inherit.
     """
 
     diagnostics: ClassVar[tuple[str, ...]] = ()  # names of what it logs of every episode
@@ -70,16 +71,16 @@ class Agent(Protocol[M]):
         return memory
 
     def values(self, memory: M) -> Floats:
-        """The agent's own value of every state when it made its last policy; zeros where it has none."""
+        """The agent's own value of every state when it made its last policy; zeros if it has none."""
         return planned_values(memory)
 
     def exploit(self, memory: M) -> Floats:
-        """The policy (A, S) to use once exploring is over; where nothing is believed, the one that explores."""
+        """The policy (A, S) to use once exploring is over; without a posterior, the one that explores."""
         posterior = self.posterior(memory)
         return memory.policy.copy() if posterior is None else exploit(posterior)
 
     def posterior(self, memory: M) -> Posterior | None:
-        """What it believes, where it does."""
+        """Its posterior, or None if it has none."""
         return getattr(memory, "posterior", None)
 
     def set_start(self, memory: M, initial: Floats) -> None:
@@ -94,22 +95,45 @@ class Agent(Protocol[M]):
         return self.refreshed(memory)
 
     def forget(self, memory: M, factor: float) -> M:
-        """Let all that was seen count ``factor`` times as much: a heuristic for worlds that change."""
+        """Multiply all counts by ``factor``: a heuristic for worlds that change."""
         posterior = self.posterior(memory)
         if posterior is not None:
             forget(posterior, factor)
         return self.refreshed(memory)
 
     def refreshed(self, memory: M) -> M:
-        """The memory, with whatever it makes of its posterior and keeps made anew: that was changed in place."""
+        """The memory, with all that it derives from its posterior recomputed, which was changed in place."""
         return memory
 
 
-Stepwise = Agent  # its name where `Learner` asked for more than `run`
+class Adapted(Agent[Any]):
+    """An agent whose class does not inherit from `Agent`: its own methods, and `Agent`'s for those that it lacks."""
+
+    def __init__(self, agent: Any) -> None:
+        for name in ("plan", "update", "advance", "values", "exploit", "posterior", "set_start", "forbid", "forget"):
+            if callable(own := getattr(agent, name, None)):
+                setattr(self, name, own)
+        self._begin = agent.begin
+        self.longest_horizon = getattr(agent, "longest_horizon", None)  # type: ignore[misc]
+
+    def begin(self, belief: Belief) -> Any:
+        return self._begin(belief)
+
+    def forbid(self, memory: Any, states: Ints, forbidden: Flags) -> Any:
+        """It plans as it did: masks keep what is not allowed from being taken."""
+        return memory
+
+
+def as_agent(agent: Any) -> Agent[Any]:
+    """Anybody's agent, to be called like one of ours."""
+    if Agent in type(agent).__mro__:
+        ours: Agent[Any] = agent
+        return ours
+    return Adapted(agent)
 
 
 def planned_values(memory: Memory) -> Floats:
-    """V of the last plan; zeros where there is none."""
+    """V of the last plan; zeros if there is none."""
     V = getattr(memory, "V", None)
     return np.zeros(memory.policy.shape[1]) if V is None else np.array(V)
 
@@ -124,7 +148,7 @@ def exploit(p: Posterior) -> Floats:
 
 
 def set_start(posterior: Posterior | None, initial: Floats) -> None:
-    """Let episodes begin so in what is believed."""
+    """Set where episodes begin in a posterior."""
     if posterior is not None:
         posterior.model.initial[:] = initial
 
@@ -135,16 +159,26 @@ def forbid_values(Q: Floats, columns: Ints, forbidden: Flags, before: float) -> 
     Q[:, columns] = np.where(forbidden, FORBIDDEN, allowed)
 
 
+def settings_text(agent: Any) -> str:
+    """An agent as a call; settings that its class lists in ``since`` are left out at their default."""
+    since = getattr(agent, "since", ())
+    listed = [f.name for f in fields(agent) if f.name not in since or getattr(agent, f.name) != f.default]
+    return f"{type(agent).__name__}({', '.join(f'{name}={getattr(agent, name)!r}' for name in listed)})"
+
+
 PLAYS = ("begin", "advance", "values")  # what `run` asks for
 LEARNS = (*PLAYS, "plan", "update", "exploit")  # what a `Learner` does
 
 
 def check_methods(agent: Any, methods: tuple[str, ...] = PLAYS) -> None:
-    """Refuse what is no agent, or none that has all of these methods. One that is None is not there."""
+    """Refuse an object that lacks one of these methods. A method that is None counts as missing."""
     if isinstance(agent, type):
         raise ValueError(f"agent={agent!r} is a class: give an agent, {agent.__name__}()")
     if isinstance(agent, str):
         raise ValueError(f"agent={agent!r} is a text: give an agent, for example KLearning()")
+    if methods == PLAYS and callable(getattr(agent, "make_learner", None)):
+        name = type(agent).__name__
+        raise ValueError(f"agent={name}(…) learns in environments alone: kl.learn(agent, kl.WorldEnv(world))")
     for method in methods:
         if not callable(getattr(agent, method, None)):
             why = "" if method in PLAYS else "it cannot learn step by step; "
@@ -153,5 +187,5 @@ def check_methods(agent: Any, methods: tuple[str, ...] = PLAYS) -> None:
     names = getattr(agent, "diagnostics", None)
     if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names) or len({*names}) < len(names):
         raise ValueError(
-            f"agent={agent!r} has diagnostics={names!r}: give a tuple of different names, () where it logs nothing"
+            f"agent={agent!r} has diagnostics={names!r}: give a tuple of different names, () if it logs nothing"
         )

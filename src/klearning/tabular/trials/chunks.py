@@ -2,15 +2,15 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 
-from klearning.numerics.announcing import compiling_for
+from klearning.numerics.compile.notices import compiling_for
 
 CHUNK_SECONDS = 0.1  # about how long a kernel runs before Python may show progress or stop
 
 
 class Chunked(ABC):
-    """So many episodes, played some at a time."""
+    """A number of episodes, played in chunks."""
 
     purpose = "a run"  # what its kernels are compiled for
 
@@ -23,9 +23,9 @@ class Chunked(ABC):
 
     @abstractmethod
     def advance(self, count: int) -> None:
-        """Play so many more episodes."""
+        """Play ``count`` more episodes."""
 
-    def chunks(self, stops: Iterable[int] = (), size: int = 1) -> Iterator[int]:
+    def chunks(self, stops: Iterable[int] = (), size: int = 1) -> Generator[int, None, None]:
         """Play to the end; after every chunk its number of episodes is yielded, and the caller may look, or leave.
 
         Chunks double from ``size`` episodes until they take about `CHUNK_SECONDS`; one ends at each of ``stops``.

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from klearning.numerics import checks
-from klearning.numerics.tree_checks import restored
-from klearning.numerics.trees import leaf_names, take_apart
+from klearning.numerics.records.fields import leaves
+from klearning.numerics.records.validation import restore_memory
 from klearning.numerics.types import Floats
 from klearning.tabular.beliefs.belief import Belief, Prior
 from klearning.tabular.beliefs.posterior import Episode, Posterior
 from klearning.tabular.beliefs.rewards import Beta
 from klearning.tabular.beliefs.transitions import Dirichlet
 from klearning.tabular.models.mdp import MDP
-from klearning.tabular.trials.agent import LEARNS, Agent, check_methods
+from klearning.tabular.trials.agent import LEARNS, Agent, as_agent, check_methods
 from klearning.tabular.trials.run import run
 from klearning.tabular.trials.task import Streams
 from klearning.tabular.trials.trial import Trial
@@ -25,9 +25,9 @@ from klearning.tabular.worlds.random_mdp import random_mdp
 from klearning.tabular.worlds.river_swim import river_swim
 
 ROUNDING = 1e-9
-CLOSE = 0.01  # of probabilities and values, where a temperature was searched for from two sides
-STALE = "is of what it believed before: make anew in `refreshed` what it keeps"
-FEWEST = 10  # episodes after which it is no coincidence if every plan followed from the posterior
+CLOSE = 0.01  # of probabilities and values, if a temperature was searched for from two sides
+STALE = "follows from its old posterior: recompute what it keeps in `refreshed`"
+FEWEST = 10  # episodes after which it cannot be chance if every plan followed from the posterior
 FADED = 0.01  # of all counts, so that a bonus that did not follow shows
 
 
@@ -61,7 +61,7 @@ Expect = Callable[[bool, str], None]
 
 
 def check_agent(agent: Agent, episodes: int = 30) -> None:
-    """Run an agent in small worlds of every shape; raise `BrokenContract`, naming the world, where it fails.
+    """Run an agent in small worlds of every shape; raise `BrokenContract`, naming the world, if it fails.
 
     Worlds that do not change with the step are tried with a stationary prior too. An agent with a ``longest_horizon``
     is tried in worlds that are no longer.
@@ -71,10 +71,10 @@ def check_agent(agent: Agent, episodes: int = 30) -> None:
     number of threads and however the episodes are cut into chunks; the belief it begins with is left as it was; its
     memory can be taken apart, as it is for a file, and put together again.
 
-    Where it has `plan`, so that it can learn step by step: `advance` is plan, play and update; what it exploits is such
-    a table too; an episode that was cut short can be learnt from; it hears of where episodes begin; a discount stays in
-    what it believes. With `forbid`, what is not allowed is not planned with, where it has a posterior; with `forget`,
-    what it has seen counts less; and if its plans followed from its posterior alone, they still do.
+    If it has `plan`, so that it can learn step by step: `advance` is plan, play and update; `exploit` returns such a
+    table too; it can learn from a truncated episode; `set_start` takes effect; its belief keeps the discount. With
+    `forbid`, plans avoid forbidden actions, if it has a posterior; with `forget`, earlier episodes count less; and if
+    its plans followed from its posterior alone, they still do.
     """
     checks.whole("episodes", episodes)
     check_methods(agent)
@@ -137,11 +137,11 @@ def _check_table(name: str, table: Floats, world: MDP, expect: Expect) -> None:
 
 
 def _put_together_again(fresh: Any, memory: Any, expect: Expect) -> Any:
-    """The memory as it comes back from a file, where `fresh` is one to begin with."""
-    leaves = {name: np.array(leaf) for name, leaf in zip(leaf_names(memory), take_apart(memory), strict=True)}
-    for name, leaf in leaves.items():
+    """The memory as it comes back from a file; ``fresh`` is one to begin with."""
+    arrays = {name: np.array(leaf) for name, leaf in leaves(memory).items()}
+    for name, leaf in arrays.items():
         expect(leaf.dtype.kind in "biuf", f"{name} cannot be saved: give arrays, numbers, or NamedTuples of them")
-    return restored(fresh, leaves)
+    return restore_memory(fresh, arrays)
 
 
 def _check_steps(agent: Agent, world: MDP, prior: Prior, episodes: int, expect: Expect) -> None:
@@ -154,8 +154,8 @@ def _check_steps(agent: Agent, world: MDP, prior: Prior, episodes: int, expect: 
     expect(same(log.diagnostics, whole.log.diagnostics), "`advance` and `plan` do not give the same diagnostics")
     _check_table("exploit", agent.exploit(memory), world, expect)
     states, actions, rewards = task.episode
-    seen = min(2, world.horizon)
-    memory = agent.update(memory, Episode(states[:seen].copy(), actions[:1].copy(), rewards[:1].copy()), episodes)
+    known = min(2, world.horizon)
+    memory = agent.update(memory, Episode(states[:known].copy(), actions[:1].copy(), rewards[:1].copy()), episodes)
     if hasattr(agent, "set_start"):
         even = np.full(world.widths[0], 1.0 / world.widths[0])
         agent.set_start(memory, even)
@@ -168,7 +168,7 @@ def _check_steps(agent: Agent, world: MDP, prior: Prior, episodes: int, expect: 
 
 
 def _check_task(agent: Agent, world: MDP, prior: Prior, episodes: int, expect: Expect) -> None:
-    """What a `Learner` may ask for besides: a discount, actions that are not allowed, counts that fade."""
+    """Extra requests of a `Learner`: a discount, forbidden actions, counts that fade."""
     start = Belief.empty(prior, world.widths, world.actions, world.initial, world.end, discount=0.9)
     memory = agent.begin(start)
     posterior = _posterior(agent, memory)
@@ -206,17 +206,16 @@ def _check_forbid(agent: Agent, memory: Any, start: Belief, world: MDP, expect: 
         expect(follow or not follows, f"its plan after `{name}` {STALE}")
         if _posterior(agent, memory) is not None:
             for kind, table in {"policy": memory.policy, "exploit": agent.exploit(memory)}.items():
-                taken = (table[:, 1 + np.array(world.layers[:-1])] * forbidden).sum()
-                expect(taken <= ROUNDING, f"{kind} after `{name}` takes what is not allowed")
+                chance = (table[:, 1 + np.array(world.layers[:-1])] * forbidden).sum()
+                expect(chance <= ROUNDING, f"{kind} after `{name}` takes what is not allowed")
     visits = getattr(_posterior(agent, memory), "visits", untried)
     expect(same(visits, untried), "`forbid` does not allow again what it has forbidden")
     return memory
 
 
 def _posterior(agent: Agent, memory: Any) -> Posterior | None:
-    """What it believes, also of an agent that is no child of ours."""
-    posterior: Posterior | None = getattr(memory, "posterior", None)
-    return agent.posterior(memory) if hasattr(agent, "posterior") else posterior
+    """Its posterior, also of an agent that does not inherit from ours."""
+    return as_agent(agent).posterior(memory)
 
 
 def _plans_by_belief(agent: Agent, memory: Any, start: Belief, t: int) -> tuple[bool, Any]:
@@ -229,10 +228,10 @@ def _plans_by_belief(agent: Agent, memory: Any, start: Belief, t: int) -> tuple[
     posterior = _posterior(agent, memory)
     if posterior is None:
         return False, planned(memory)
-    anew = planned(agent.begin(start.after(posterior)))
+    fresh = planned(agent.begin(start.after(posterior)))
     memory = planned(memory)
-    same_policy = np.allclose(anew.policy, memory.policy, atol=CLOSE)
-    return bool(same_policy and np.allclose(agent.values(anew), agent.values(memory), rtol=CLOSE)), memory
+    same_policy = np.allclose(fresh.policy, memory.policy, atol=CLOSE)
+    return bool(same_policy and np.allclose(agent.values(fresh), agent.values(memory), rtol=CLOSE)), memory
 
 
 def _check_planned(agent: Agent, memory: Any, world: MDP, when: str, expect: Expect) -> None:

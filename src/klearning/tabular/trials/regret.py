@@ -1,22 +1,22 @@
-"""What is read off a batch of runs: pure functions of (seeds, episodes) arrays. Episodes count from 1."""
+"""Statistics of a batch of runs: pure functions of (seeds, episodes) arrays. Episodes count from 1."""
 
 import numpy as np
 
 from klearning.numerics.types import Flags, Floats
 
 
-def cumulative_regret(optimal: float, values: Floats) -> Floats:
+def cumulative_regret(optimal: float | Floats, values: Floats) -> Floats:
     """Σ_t E_ρ(V*_1 − V_1^{π_t}), from the exact values of the policies."""
     return np.cumsum(optimal - values, axis=-1)
 
 
 def first_hit(hits: Flags) -> Floats:
-    """The first episode that reached the goal, per seed; nan where none did."""
+    """The first episode that reached the goal, per seed; nan if none did."""
     return _first(hits)
 
 
 def time_to_solve(hits: Flags, fraction: float = 0.1, burn_in: int = 1) -> Floats:
-    """The first episode by which at least ``fraction`` of the episodes so far reached the goal; nan where none.
+    """The first episode by which at least ``fraction`` of the episodes so far reached the goal; nan if none.
 
     The paper's definition has a fraction of 10% and no burn-in, and is therefore met by one lucky hit in
     the first ten episodes; ``burn_in`` is the first episode that may count.

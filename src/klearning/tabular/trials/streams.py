@@ -23,7 +23,7 @@ def streams(seed: int, *names: str, uses: int) -> list[np.random.Generator]:
 
 
 def set_state(stream: np.random.Generator, state: Any) -> None:
-    """Go on where a stream of the same kind was; ValueError where no such stream can have been there."""
+    """Continue from the state of a stream of the same kind; ValueError if it cannot be one."""
     try:
         inner = state["state"]
         numbers = (inner["state"], 128), (inner["inc"], 128), (state["has_uint32"], 1), (state["uinteger"], 32)
@@ -32,16 +32,16 @@ def set_state(stream: np.random.Generator, state: Any) -> None:
             raise ValueError("its numbers are out of range")
         stream.bit_generator.state = state
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise ValueError(f"this is no state of a random stream: {error}") from None
+        raise ValueError(f"this is not the state of a random stream: {error}") from None
 
 
 def states_of(sources: Iterable[np.random.Generator]) -> NDArray[np.uint8]:
-    """Where some streams are, as an array that a file can have."""
+    """The states of some streams, as an array for a file."""
     return np.frombuffer(json.dumps([source.bit_generator.state for source in sources]).encode(), np.uint8)
 
 
 def set_states(sources: Iterable[np.random.Generator], states: NDArray[np.generic]) -> None:
-    """The inverse of `states_of`, for as many streams; ValueError where no such streams can have been there."""
+    """The inverse of `states_of`, for the same number of streams; ValueError if these cannot be states of streams."""
     for source, state in zip(sources, json.loads(states.tobytes()), strict=True):
         set_state(source, state)
 

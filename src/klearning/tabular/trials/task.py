@@ -1,4 +1,4 @@
-"""Where an agent meets a world: policy → one episode → update, thousands of times per second.
+"""An agent meets a world: policy → one episode → update, thousands of times per second.
 
 An agent's loop (see agents/) hands its policy to `play` and gets an episode back, and never the world: `play`
 walks the policy through the world, writes the trajectory into a buffer, and logs the policy's exact
@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import kernel
-from klearning.numerics.draws import normal, uniform
-from klearning.numerics.rows import Rows
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.random.generator import draw_index, normal, uniform
+from klearning.numerics.sparse.rows import Rows
 from klearning.numerics.types import Flags, Floats, Ints
 from klearning.tabular.beliefs.posterior import Episode
 from klearning.tabular.models.sweeps import Model, policy_sweep
@@ -30,7 +30,7 @@ class World(NamedTuple):
 
 
 class Log(NamedTuple):
-    """What is kept of every episode."""
+    """The record of every episode."""
 
     values: Floats
     returns: Floats
@@ -45,7 +45,7 @@ class Task(NamedTuple):
     world: World
     log: Log
     episode: Episode
-    evaluate_every: int
+    evaluate_every: int  # 0: never; N: every N episodes
     V: Floats
     scratch: Floats
     world_stream: np.random.Generator
@@ -63,9 +63,11 @@ def play(task: Task, policy: Floats, t: int) -> None:
 
 @kernel
 def evaluate(task: Task, policy: Floats, t: int) -> None:
-    """Log the policy's exact value, or the last one that is known."""
+    """Log the policy's exact value, or the last one that was computed; nan if none ever is."""
     model, values = task.world.model, task.log.values
-    if t % task.evaluate_every == 0:
+    if task.evaluate_every == 0:
+        values[t] = np.nan
+    elif t % task.evaluate_every == 0:
         values[t] = policy_sweep(model, model.reward, policy, task.V, task.scratch)
     else:
         values[t] = values[t - 1]
@@ -77,7 +79,7 @@ def follow(task: Task, policy: Floats, t: int) -> None:
     world, log, episode = task.world, task.log, task.episode
     model, nature = world.model, task.world_stream
     total, hit = 0.0, False
-    s = draw_start(model.initial, nature)
+    s = draw_index(model.initial, nature)
     for l in range(model.layers.size - 1):
         a = draw_action(policy, s, uniform(task.action_stream))
         r = model.reward[a, s]
@@ -98,10 +100,10 @@ def follow(task: Task, policy: Floats, t: int) -> None:
 
 
 @kernel
-def passed(episode: Episode, layers: Ints, place: int, action: int) -> bool:
+def passed(episode: Episode, layers: Ints, local_state: int, action: int) -> bool:
     """Whether an action was taken in this place, counted from the first state of a layer, at any step."""
     for l in range(episode.actions.size):
-        if episode.actions[l] == action and episode.states[l] - layers[l] == place:
+        if episode.actions[l] == action and episode.states[l] - layers[l] == local_state:
             return True
     return False
 
@@ -120,21 +122,8 @@ def draw_action(policy: Floats, s: int, u: float) -> int:
 
 
 @kernel(inline=True)
-def draw_start(initial: Floats, rng: np.random.Generator) -> int:
-    """A state of the first layer."""
-    last, u = 0, uniform(rng)
-    for s in range(initial.size):
-        if initial[s] > 0.0:
-            last = s
-            u -= initial[s]
-            if u < 0.0:
-                break
-    return last
-
-
-@kernel(inline=True)
 def next_state(rows: Rows, a: int, s: int, rng: np.random.Generator) -> int:
-    """A successor of (a, s); no randomness is spent where there is but one."""
+    """A successor of (a, s); no randomness is spent if there is only one."""
     e = rows.start[a, s]
     end = e + rows.length[a, s] - 1
     if e < end:

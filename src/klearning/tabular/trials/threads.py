@@ -18,11 +18,11 @@ def on_threads(
 ) -> Generator[tuple[Item, Answer], None, None]:
     """``work(item, should_stop)`` for every item, on all cores or that many threads; yields pairs as they come.
 
-    Where one raises, or an interrupt arrives, or the generator is closed, what waits is dropped, what is under way is
+    If one raises, or an interrupt arrives, or the generator is closed, waiting items are dropped, those under way are
     told by its ``should_stop`` and waited for.
     """
     with uninterrupted:  # before there are threads: of two that import Numba at once, by different doors, neither can
-        import_module("klearning.numerics.linking")
+        import_module("klearning.numerics.compile.linking")
     stop = threading.Event()
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         try:

@@ -1,6 +1,6 @@
 """One run of an agent in a world, which may be left after any episode and gone on with, to the same bytes.
 
-`run`, sweeps, batches and `check_agent` all play a `Trial`, chunk by chunk; what differs is what they do between two
+`run`, sweeps and `check_agent` all play a `Trial`, chunk by chunk; what differs is what they do between two
 chunks.
 """
 
@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klearning.numerics.checks import TOLERANCE
-from klearning.numerics.tree_checks import check_fixed, fill, refuse, restored
-from klearning.numerics.trees import leaf_names, take_apart
+from klearning.numerics.records.fields import leaves
+from klearning.numerics.records.validation import check_fixed, fill, refuse, restore_memory
 from klearning.numerics.types import Arrays
 from klearning.tabular.beliefs.belief import Belief, Prior
 from klearning.tabular.beliefs.posterior import Episode, Posterior
 from klearning.tabular.models.mdp import MDP
-from klearning.tabular.trials.agent import Agent
+from klearning.tabular.trials.agent import Agent, as_agent
 from klearning.tabular.trials.chunks import Chunked
+from klearning.tabular.trials.runs import DIAGNOSTIC
 from klearning.tabular.trials.streams import set_states, states_of, streams
 from klearning.tabular.trials.task import Log, Task, World
 
@@ -41,24 +42,31 @@ class Trial(Chunked):
         return self.task.log
 
     def advance(self, count: int) -> None:
-        """Play so many more episodes."""
+        """Play ``count`` more episodes."""
         self.memory = self.agent.advance(self.memory, self.task, self.played, count)
         self.played += count
 
+    def result(self, ran: int | None = None) -> Arrays:
+        """The arrays of all episodes, or of the first ``ran`` of them."""
+        arrays = self._log_until(ran)
+        diagnostics, visits = arrays.pop("diagnostics"), arrays.pop("visits")
+        named = {f"{DIAGNOSTIC}{name}": diagnostics[i] for i, name in enumerate(self.agent.diagnostics)}
+        return {**arrays, **named, "visits": visits}
+
     def state(self) -> Arrays:
         """All that is needed to go on: the agent's memory by the names of its parts, the log, the random streams."""
-        memory = dict(zip(leaf_names(self.memory), take_apart(self.memory), strict=True))
-        arrays = memory | self._log_until(self.played) | {"streams": states_of(self._streams())}
+        memory = leaves(self.memory)
+        arrays = memory | self._log_until(self.played, "log.") | {"streams": states_of(self._streams())}
         return {name: x.copy() for name, x in arrays.items()}
 
     def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-        """Take up the state of a trial like this one; ValueError where it is another's, which leaves this one unfit."""
+        """Take up the state of a trial like this one; ValueError if it is another's, which leaves this one unfit."""
         try:
             fresh = self.agent.begin(self.belief)
-            memory = restored(fresh, {name: x.copy() for name, x in arrays.items()})
+            memory = restore_memory(fresh, {name: x.copy() for name, x in arrays.items()})
             self._check_start(memory, fresh)
             played = len(arrays["log.values"])
-            fill(self._log_until(played), arrays)
+            fill(self._log_until(played, "log."), arrays)
             self._check_log(played)
             set_states(self._streams(), arrays["streams"])
         except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
@@ -66,8 +74,8 @@ class Trial(Chunked):
         self.memory, self.played = memory, played
 
     def _check_start(self, memory: Any, fresh: Any) -> None:
-        """That what is believed begins where the world does."""
-        believed, begun = (getattr(m, "posterior", None) for m in (memory, fresh))
+        """That the posterior's episodes begin where the world's do."""
+        believed, begun = (as_agent(self.agent).posterior(m) for m in (memory, fresh))
         if isinstance(believed, Posterior) and isinstance(begun, Posterior):
             check_fixed("memory.posterior.model.initial", believed.model.initial, begun.model.initial)
 
@@ -77,22 +85,23 @@ class Trial(Chunked):
         low, high = self.world.horizon * min(0.0, reward.min()), self.world.horizon * max(0.0, reward.max())
         values, slack = log.values[:t], TOLERANCE * (high - low)
         impossible = ~((values >= low - slack) & (values <= high + slack))
-        refuse("log.values", "is no value of a policy in this world", impossible, values)
+        refuse("log.values", "is not a value of a policy in this world", impossible, values)
         refuse("log.returns", "is not finite", ~np.isfinite(log.returns[:t]), log.returns)
-        refuse("log.diagnostics", "is no number", np.isnan(log.diagnostics[:, :t]), log.diagnostics)
-        refuse("log.visits", "is no count", ~(log.visits >= 0.0), log.visits)
+        refuse("log.diagnostics", "is not a number", np.isnan(log.diagnostics[:, :t]), log.diagnostics)
+        refuse("log.visits", "is not a count", ~(log.visits >= 0.0), log.visits)
         if log.visits.sum() != t * self.world.horizon:
             raise ValueError(f"log.visits are {log.visits.sum():g}, not {self.world.horizon} in each of {t} episodes")
 
-    def _log_until(self, t: int) -> Arrays:
+    def _log_until(self, t: int | None, prefix: str = "") -> Arrays:
         log = self.log
-        return {
-            "log.values": log.values[:t],
-            "log.returns": log.returns[:t],
-            "log.hits": log.hits[:t],
-            "log.visits": log.visits,
-            "log.diagnostics": log.diagnostics[:, :t],
+        arrays = {
+            "values": log.values[:t],
+            "returns": log.returns[:t],
+            "hits": log.hits[:t],
+            "visits": log.visits,
+            "diagnostics": log.diagnostics[:, :t],
         }
+        return {f"{prefix}{name}": x for name, x in arrays.items()}
 
     def _streams(self) -> tuple[np.random.Generator, ...]:
         task = self.task

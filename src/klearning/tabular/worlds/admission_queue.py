@@ -24,10 +24,10 @@ def admission_queue(
 
     State 2n + z: n of at most ``buffer`` customers are inside, and one is at the door (z = 1) or none is. Action
     2·admit + speed: 0 refuse and serve slowly, 1 refuse and serve fast, 2 admit and serve slowly, 3 admit and serve
-    fast. Whoever is at the door is inside now, if admitted and if there is room, or gone for good. Of the m inside each
+    fast. The customer at the door enters if admitted and if there is space, else leaves for good. Each of the m inside
     costs ``holding_cost``; one of them, if there is one, is served with chance ``slow`` or ``fast``, pays ``fee`` and
-    leaves. Fast costs ``fast_cost`` per step, whether there is anyone to serve or not. The next customer comes to the
-    door with chance ``arrival``, at the first step too, when nobody is inside. Who is inside at the end pays nothing.
+    leaves. Fast costs ``fast_cost`` per step, with or without a customer. The next customer comes to the door with
+    chance ``arrival``, at the first step too, when the queue is empty. Customers inside at the end pay nothing.
 
     The optimum has two thresholds in every step: admit while fewer than some number are inside, and serve fast
     from some number on. It follows from the concavity of the values in m, which both decisions preserve.
@@ -61,7 +61,7 @@ def admission_queue(
 
 
 def at_door(inside: int, arrival: float, buffer: int) -> Floats:
-    """The law of the state with so many inside: someone comes to the door or not."""
+    """The law of the state with m inside: a customer arrives or not."""
     law = np.zeros(2 * buffer + 2)
     law[2 * inside : 2 * inside + 2] = 1.0 - arrival, arrival
     return law

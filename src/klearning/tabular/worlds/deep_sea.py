@@ -4,7 +4,7 @@ import numpy as np
 
 from klearning.numerics import checks
 from klearning.numerics.layers import offsets
-from klearning.numerics.rows import Rows, rows_with_room
+from klearning.numerics.sparse.rows import Rows, rows_with_room
 from klearning.numerics.types import Ints
 from klearning.tabular.models.mdp import MDP
 

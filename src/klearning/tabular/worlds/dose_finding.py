@@ -6,6 +6,9 @@ from klearning.numerics import checks
 from klearning.numerics.types import Floats
 from klearning.tabular.models.mdp import MDP
 
+HALF_DOSE = 1.0  # of the Emax curve, in full doses
+STEEPNESS = 5.0  # of the logistic curve of toxicity
+
 
 def dose_finding(
     visits: int = 6,
@@ -13,11 +16,9 @@ def dose_finding(
     stages: int = 4,
     grades: int = 4,
     efficacy: float = 0.8,
-    half_dose: float = 1.0,
     resistance: float = 0.1,
     progression: float = 0.3,
     toxic_dose: float = 0.8,
-    steepness: float = 5.0,
     recovery: float = 0.6,
     burden: float = 0.02,
     harm: float = 0.4,
@@ -30,10 +31,10 @@ def dose_finding(
     ``doses`` equal steps from nothing to the full dose, x in [0, 1]; at the dose-limiting grade nothing is given,
     whatever was ordered. Until the next visit, and independently of each other,
 
-    - the disease goes down a stage with chance efficacy · (1 − resistance)^(visits past) · (half_dose + 1) x /
-      (half_dose + x), an Emax curve that wears off; else it goes up a stage with chance ``progression``, and
+    - the disease goes down a stage with chance efficacy · (1 − resistance)^(visits past) · 2x / (1 + x),
+      an Emax curve that wears off; else it goes up a stage with chance ``progression``, and
       from the last one to death;
-    - toxicity goes up a grade with chance 1 / (1 + exp(−steepness · (x − toxic_dose))), the logistic curve of
+    - toxicity goes up a grade with chance 1 / (1 + exp(−5 (x − toxic_dose))), the logistic curve of
       phase I trials; else it goes down a grade with chance ``recovery``.
 
     Each visit costs ``burden`` · grade/(grades − 1). After the last one the outcome is scored between 0 and 1,
@@ -51,7 +52,7 @@ def dose_finding(
     wears_off = checks.number("resistance", resistance, 0.0, 1.0)
     relapse, heals = checks.number("progression", progression, 0.0, 1.0), checks.number("recovery", recovery, 0.0, 1.0)
     burden, harm = checks.number("burden", burden, 0.0), checks.number("harm", harm, 0.0, 1.0)
-    cures, poisons = response_chances(doses, efficacy, half_dose), toxicity_chances(doses, toxic_dose, steepness)
+    cures, poisons = response_chances(doses, efficacy), toxicity_chances(doses, toxic_dose)
     toxicity = steps(grades, up=poisons, down=heals)
     courses = []
     for past in range(visits):
@@ -67,18 +68,17 @@ def dose_finding(
     return MDP.from_layers(rewards, courses[:-1], initial, noise, name=f"dose_finding({visits}, {doses})")
 
 
-def response_chances(doses: int, efficacy: float, half_dose: float) -> Floats:
+def response_chances(doses: int, efficacy: float) -> Floats:
     """The Emax dose–response curve at each dose."""
     top = checks.number("efficacy", efficacy, 0.0, 1.0)
-    half = checks.number("half_dose", half_dose, 0.0, above=True)
     x = np.linspace(0.0, 1.0, doses)
-    return top * (half + 1.0) * x / (half + x)
+    return top * (HALF_DOSE + 1.0) * x / (HALF_DOSE + x)
 
 
-def toxicity_chances(doses: int, toxic_dose: float, steepness: float) -> Floats:
+def toxicity_chances(doses: int, toxic_dose: float) -> Floats:
     """The logistic dose–toxicity curve at each dose, as a tanh, which does not overflow."""
-    middle, slope = checks.number("toxic_dose", toxic_dose, 0.0), checks.number("steepness", steepness, 0.0)
-    return 0.5 + 0.5 * np.tanh(0.5 * slope * (np.linspace(0.0, 1.0, doses) - middle))
+    middle = checks.number("toxic_dose", toxic_dose, 0.0)
+    return 0.5 + 0.5 * np.tanh(0.5 * STEEPNESS * (np.linspace(0.0, 1.0, doses) - middle))
 
 
 def steps(levels: int, up: Floats, down: float) -> Floats:

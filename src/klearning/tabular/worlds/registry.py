@@ -36,7 +36,7 @@ def register_world(world: World) -> World:
     names.
     """
     if not callable(world) or isinstance(world, type) or not hasattr(world, "__name__"):
-        raise ValueError(f"world={world!r} is no function: register one that returns an MDP")
+        raise ValueError(f"world={world!r} is not a function: register one that returns an MDP")
     WORLDS.register(world)
     if origin := WORLDS.origins.get(world.__name__):
         SOURCES[world.__name__] = f"registered by {origin.module}"

@@ -1,6 +1,4 @@
-"""Worlds that bsuite can log, and its experiments as dm_env environments: drop-in for bsuite's own, without its
-dependencies.
-"""
+"""bsuite's experiments as dm_env environments, in place of bsuite's own, and any world with bsuite's log."""
 
 from typing import Any
 
@@ -12,7 +10,7 @@ from klearning.tabular.models.mdp import MDP, optimal_value
 
 
 class LoggedWorld(DmWorld):
-    """Any world, with what bsuite's `Logging` reads: ``bsuite_info`` and ``bsuite_num_episodes``."""
+    """Any world with the attributes that bsuite's `Logging` reads: ``bsuite_info`` and ``bsuite_num_episodes``."""
 
     def __init__(self, mdp: MDP, seed: int | None = None, *, episodes: int = EPISODES, **options: Any) -> None:
         super().__init__(mdp, seed, **options)
@@ -27,7 +25,7 @@ class LoggedWorld(DmWorld):
         return super().reset()
 
     def step(self, action: Any) -> Any:
-        """Take an action; begin an episode instead where none is under way."""
+        """Take an action, or begin an episode if none is under way."""
         state, playing = self.walk.state, not self.walk.over
         timestep = super().step(action)
         if playing:
@@ -37,12 +35,12 @@ class LoggedWorld(DmWorld):
         return timestep
 
     def bsuite_info(self) -> dict[str, Any]:
-        """The regret of all finished episodes: the optimal value less the mean rewards of what was done."""
+        """The regret of all finished episodes: optimal value minus mean rewards of the actions taken."""
         return {"total_regret": self._regret}
 
 
 class DeepSea(DmWorld):
-    """bsuite's DeepSea: the observation is an N × N picture with a one where the diver is, all zeros at the end."""
+    """bsuite's DeepSea: the observation is an N × N image with a one at the diver's cell, all zeros at the end."""
 
     def __init__(
         self,
@@ -64,7 +62,7 @@ class DeepSea(DmWorld):
         return super().reset()
 
     def step(self, action: Any) -> Any:
-        """Take an action; begin an episode instead where none is under way."""
+        """Take an action, or begin an episode if none is under way."""
         row, column, playing = self.walk.layer, self.walk.place, not self.walk.over
         timestep = super().step(action)
         if playing:
@@ -72,7 +70,7 @@ class DeepSea(DmWorld):
         return timestep
 
     def observation_spec(self) -> Any:
-        """The picture."""
+        """The image."""
         return picture_spec(self.mdp.horizon)
 
     def bsuite_info(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""bsuite's experiments as Gymnasium environments, with the counts that an MDP has no place for."""
+"""bsuite's experiments as Gymnasium environments, with bsuite's counts."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from klearning.simulators.adapters.world_env import WorldEnv
 
 
 class DeepSeaEnv(WorldEnv):
-    """bsuite's DeepSea, stochastic where not ``deterministic``, with cells numbered row by row.
+    """bsuite's DeepSea, stochastic unless ``deterministic``, with cells numbered row by row.
 
     `bsuite_info` counts as bsuite does, over all episodes since the environment was made.
     """

@@ -1,9 +1,10 @@
-"""bsuite's scores, in [0, 1], as pure functions of what was logged.
+"""bsuite's scores, in [0, 1], as pure functions of its logs, and its radar chart of them.
 
-Arguments are the columns of bsuite's own tables, one entry per row: how far an experiment had come at some
-episode. `logged` takes those rows from per-episode totals at the episodes at which bsuite logs.
+Arguments are the columns of bsuite's own tables, one entry per logged episode of a setting. `logged` selects them from
+per-episode totals.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,27 +12,63 @@ from numpy.typing import ArrayLike
 
 from klearning.lab.benchmarks.bsuite.worlds import EPISODES, LOGGED_EPISODES
 from klearning.numerics import checks
+from klearning.numerics.display.canvas import new_figure, series, styled
+from klearning.numerics.display.plots import Picture
 from klearning.numerics.types import Floats, Ints
 
-FORGIVENESS = 100  # episodes on top of 2^N that dithering would take
-
-
+FORGIVENESS = 100  # episodes allowed beyond 2^N, the time of dithering
 DEEP_SEA_THRESHOLD = 0.9  # solved: fewer bad episodes than this part of all so far
-
-
 STOCHASTIC_THRESHOLD, STOCHASTIC_BURN_IN = 0.8, 100
-
-
 BANDIT_BASELINE = 0.5  # regret per episode of pulling arms at random
-
-
 CATCH_BASELINE = 1.6  # of moving at random
-
-
 MOUNTAIN_CAR_BASELINE, CARTPOLE_BASELINE, SWINGUP_BASELINE = 1000.0, 1000.0, 700.0
-
-
 CARTPOLE_GOOD, SWINGUP_GOOD = 500.0, 100.0  # returns of an episode that make up half of the score
+
+
+TAGS = {  # what bsuite says that an experiment tests: the axes of its radar chart
+    "deep_sea": ("exploration",),
+    "deep_sea_stochastic": ("exploration", "noise"),
+    "bandit": ("basic",),
+    "catch": ("basic", "credit assignment"),
+    "mountain_car": ("basic", "generalization"),
+    "cartpole": ("basic", "credit assignment", "generalization"),
+    "cartpole_swingup": ("exploration", "generalization"),
+}
+FEWEST_TAGS = 3  # that make an area
+
+
+def by_tag(scores: Mapping[str, float]) -> dict[str, float]:
+    """bsuite's radar: the mean score by tag, from scores by experiment."""
+    tags = dict.fromkeys(tag for name in TAGS if name in scores for tag in TAGS[name])
+    return {tag: float(np.mean([scores[name] for name in scores if tag in TAGS[name]])) for tag in tags}
+
+
+@styled
+def radar(scores: Mapping[str, Mapping[str, float]]) -> Picture:
+    """bsuite's radar chart: an area per agent, an axis per tag. ``scores`` are by agent, then by experiment."""
+    tagged = {agent: by_tag(own) for agent, own in scores.items()}
+    tags = list(dict.fromkeys(tag for own in tagged.values() for tag in own))
+    for agent, own in tagged.items():
+        if len(own) < max(FEWEST_TAGS, len(tags)):
+            lacks = f"scores for {', '.join(own)} alone: give all agents the same tags, {FEWEST_TAGS} or more"
+            raise ValueError(f"{agent} has {lacks} (deep_sea_stochastic and bandit have three together)")
+    figure, unused = new_figure(5.6, 4.4)
+    unused.remove()
+    axes: Any = figure.add_subplot(projection="polar")
+    angles = np.linspace(0.0, 2.0 * np.pi, len(tags), endpoint=False)
+    for i, (agent, own) in enumerate(tagged.items()):
+        look, around = series(i), [own[tag] for tag in (*tags, tags[0])]
+        axes.plot([*angles, angles[0]], around, label=agent, markersize=4, clip_on=False, **look)
+        axes.fill([*angles, angles[0]], around, color=look["color"], alpha=0.12)
+    axes.set_theta_offset(np.pi / 2.0)
+    axes.set_xticks(angles, tags)
+    for label, angle in zip(axes.get_xticklabels(), angles, strict=True):  # beside the circle, not across it
+        side = np.sin(angle)
+        label.set_horizontalalignment("center" if abs(side) < 0.1 else "right" if side > 0.0 else "left")
+    axes.set_ylim(0.0, 1.0)
+    axes.set_yticks([0.25, 0.5, 0.75, 1.0], ["", "0.5", "", "1"])
+    figure.legend(loc="outside lower center", frameon=False, fontsize=8)
+    return figure
 
 
 def logged(totals: ArrayLike) -> tuple[Ints, Floats]:
@@ -68,7 +105,7 @@ def catch_score(episode: ArrayLike, total_regret: ArrayLike) -> float:
 
 
 def mountain_car_score(episode: ArrayLike, total_regret: ArrayLike) -> float:
-    """As `bandit_score`, with 1000, where regret is what an episode takes beyond 100 steps."""
+    """As `bandit_score`, with 1000; the regret of an episode is its number of steps beyond 100."""
     return _regret_score(episode, total_regret, MOUNTAIN_CAR_BASELINE)
 
 
@@ -98,7 +135,7 @@ def _regret_score(episode: ArrayLike, total_regret: ArrayLike, baseline: float) 
 
 
 def _share_solved(N: Floats, t: Floats, bad: Floats, threshold: float) -> float:
-    """bsuite counts a size once for every row it has at the deciding episode: once, where rows are not repeated."""
+    """The share of sizes solved in time. Like bsuite, repeated rows of a size at its deciding episode all count."""
     held = t <= EPISODES
     N, t, bad = N[held], t[held], bad[held]
     if N.size == 0:

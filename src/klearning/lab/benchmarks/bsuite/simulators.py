@@ -1,4 +1,4 @@
-"""bsuite's own simulators (extra ``bsuite``) as Gymnasium environments, for agents that do not count states."""
+"""bsuite's own simulators (extra ``bsuite``) as Gymnasium environments, for agents of `klearning.deep`."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-BOUNDS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # of observations, where there are any
+BOUNDS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # of observations
     "catch": ((0.0,), (1.0,)),
     "mountain_car": ((-1.2, -0.07, 0.0), (0.6, 0.07, 1.0)),
     "cartpole": ((-1.0, -np.inf, -1.0, -1.0, -np.inf, 0.0), (1.0, np.inf, 1.0, 1.0, np.inf, 1.0)),
@@ -18,7 +18,7 @@ BOUNDS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # of observa
 
 
 class SimulatorEnv(gymnasium.Env[NDArray[Any], np.int64]):
-    """An experiment of bsuite. Its random numbers are those of ``seed``; seeds of `reset` change nothing."""
+    """An experiment of bsuite. Its random numbers follow from ``seed``; the seed of `reset` has no effect."""
 
     def __init__(self, name: str, seed: int = 0, **settings: float) -> None:
         self.inner = load(name, seed=seed, **settings)
@@ -44,7 +44,7 @@ def load(name: str, **settings: Any) -> Any:
         from bsuite.environments import cartpole, catch, mountain_car
         from bsuite.experiments.cartpole_swingup import cartpole_swingup
     except ImportError as error:
-        raise ImportError(f"bsuite's {name} needs bsuite: pip install 'klearning[bsuite]'") from error
+        raise ImportError(f"bsuite's {name} needs bsuite: pip install bsuite dm_env") from error
     makers = {
         "catch": catch.Catch, "cartpole": cartpole.Cartpole, "mountain_car": mountain_car.MountainCar,
         "cartpole_swingup": cartpole_swingup.CartpoleSwingup,

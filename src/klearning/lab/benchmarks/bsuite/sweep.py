@@ -1,8 +1,8 @@
-"""bsuite's sweeps from end to end: an agent in every setting of an experiment, and bsuite's score of it.
+"""bsuite's sweeps: run an agent in every setting of an experiment, and compute bsuite's score.
 
-Observations are the cells of DeepSea's grid, numbered as they are met. The agent knows nothing of the swapped actions,
-and nothing of how many cells there are. catch, mountain_car, cartpole and cartpole_swingup are bsuite's own code, with
-observations that are no numbers of states: for agents that take any (`klearning.deep`).
+Observations of DeepSea are cells of its grid. The agent knows neither the swapped actions nor the number of cells.
+catch, mountain_car, cartpole and cartpole_swingup are bsuite's own code, with continuous observations, for agents of
+`klearning.deep`.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,8 @@ from klearning.lab.benchmarks.bsuite.simulators import SimulatorEnv
 from klearning.lab.benchmarks.bsuite.worlds import BANDIT_SWEEP, DEEP_SEA_STOCHASTIC_SWEEP, DEEP_SEA_SWEEP, EPISODES
 from klearning.numerics import checks
 from klearning.numerics.types import Floats, Ints
-from klearning.simulators.callbacks import EpisodeReport
+from klearning.simulators.actor import MakesLearner
+from klearning.simulators.episode_report import EpisodeReport
 from klearning.simulators.learn import learn
 from klearning.tabular.beliefs.belief import Prior
 from klearning.tabular.beliefs.rewards import Gaussian, UnknownNoise
@@ -40,39 +41,32 @@ Setting = dict[str, Any]
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment of bsuite: its settings, how to make the environment of one, and what an agent may know."""
+    """An experiment of bsuite: its settings, a function that makes an environment, and the agent's prior."""
 
     settings: tuple[Setting, ...]
     make: Callable[..., gymnasium.Env[Any, Any]]
-    prior: Prior | None = None  # where states can be counted
-    optimum: float = 1.0  # return from which regret is counted; of DeepSea bad episodes are
-    horizon: int | None = None  # where the environment does not say
+    prior: Prior | None = None  # None if states cannot be counted
+    optimum: float = 1.0  # the return without regret; DeepSea counts bad episodes instead
+    horizon: int | None = None  # None: the environment's own
     episodes: int = EPISODES
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """One setting: bsuite's total (bad episodes, or regret) at the episodes at which it logs."""
+    """One setting: bsuite's total (bad episodes, or regret) at the logged episodes."""
 
     setting: Setting
     episodes: Ints
     totals: Floats
-    best: float = -np.inf  # return of an episode
+    best: float = -np.inf  # the best return of an episode
 
 
 CONTROL_EPISODES = 1000
-
-
 RUNS = tuple({"seed": seed} for seed in range(20))
-
-
 SWINGUP_SWEEP = tuple({"height_threshold": n / 20, "x_reward_threshold": 1 - n / 20} for n in range(20))
-
-
 REGRET_SCORES = {"bandit": bandit_score, "catch": catch_score, "mountain_car": mountain_car_score}
 
-
-# Nobody is told which cells are noisy: a third of the sd, worth one visit, is soon found to be none or far more.
+# Which cells are noisy is unknown: a guess of a third of the sd, worth one visit, is soon corrected.
 DEEP_SEA_PRIOR = Prior(UnknownNoise(0.0, 1.0, noise=0.3, strength=1.0), Dirichlet(0.3), stationary=True)
 EXPERIMENTS = {
     "deep_sea": Experiment(
@@ -100,17 +94,16 @@ EXPERIMENTS = {
 
 
 def run_setting(name: str, setting: Setting, agent: Agent | Any, episodes: int | None = None, seed: int = 0) -> Result:
-    """An agent learns in one setting; what bsuite would have logged.
+    """Run an agent in one setting, and return what bsuite would log.
 
-    The environments of simulators have the setting's seed besides the agent's. An agent that has no use for a prior
-    (networks, in ``klearning.deep``) is given none.
+    A simulator's seed is added to the agent's. Agents of ``klearning.deep`` get no prior.
     """
     experiment = EXPERIMENTS[checks.choice("experiment", name, EXPERIMENTS)]
     count = checks.whole("episodes", experiment.episodes if episodes is None else episodes)
-    if experiment.prior is None and not hasattr(agent, "actor"):
+    if experiment.prior is None and not isinstance(agent, MakesLearner):
         raise ValueError(
-            f"agent={agent} counts states, and those of bsuite's {name} cannot be counted: give an agent of "
-            "klearning.deep, such as DeepKLearning"
+            f"agent={agent} is tabular, and bsuite's {name} has continuous states: give an agent of klearning.deep, "
+            "such as DeepKLearning"
         )
     env, totals, best = experiment.make(**setting), np.zeros(count), -np.inf
 
@@ -123,7 +116,7 @@ def run_setting(name: str, setting: Setting, agent: Agent | Any, episodes: int |
         else:
             totals[t] = (totals[t - 1] if t else 0.0) + experiment.optimum - report.collected
 
-    prior = None if hasattr(agent, "actor") else experiment.prior
+    prior = None if isinstance(agent, MakesLearner) else experiment.prior
     number = seed + int(setting.get("seed", 0))
     learn(agent, env, episodes=count, seed=number, prior=prior, horizon=experiment.horizon, callbacks=[note])
     return Result(setting, *logged(totals), best)

@@ -1,7 +1,6 @@
-"""bsuite's deep_sea, deep_sea_stochastic and bandit (Osband et al., 2020) as MDPs, exactly as bsuite 0.3 has them.
+"""bsuite's deep_sea, deep_sea_stochastic and bandit (Osband et al., 2020) as MDPs, exactly as in bsuite 0.3.
 
-They differ from `klearning.deep_sea` and `klearning.bandit` in conventions only; docs/reference/environments.md lists
-every difference. Nothing here imports bsuite: the tests do, and compare.
+They differ from `klearning.deep_sea` and `klearning.bandit` in conventions only (docs/reference/environments.md).
 """
 
 from dataclasses import replace
@@ -17,21 +16,11 @@ from klearning.tabular.worlds.deep_sea import LEFT, RIGHT
 from klearning.tabular.worlds.deep_sea import deep_sea as plain_deep_sea
 
 EPISODES = 10_000  # of every experiment here
-
-
 DEEP_SEA_SWEEP = tuple({"size": size, "mapping_seed": 42} for size in range(10, 51, 2))
-
-
 DEEP_SEA_STOCHASTIC_SWEEP = DEEP_SEA_SWEEP
-
-
 BANDIT_SWEEP = tuple({"mapping_seed": seed} for seed in range(20))
-
-
 _LOGGED_TENTHS = (10, 12, 14, 17, 20, 25, 30, 40, 50, 60, 70, 80, 90)
-
-
-LOGGED_EPISODES = tuple(  # when bsuite writes a row: these parts of every power of ten
+LOGGED_EPISODES = tuple(  # episodes at which bsuite logs: these tenths of every power of ten
     tenths * power // 10
     for power in (1, 10, 100, 1000, 10_000)
     for tenths in _LOGGED_TENTHS
@@ -46,10 +35,10 @@ def deep_sea(
     cost: float = 0.01,
     randomize_actions: bool = True,
 ) -> MDP:
-    """bsuite's DeepSea of N = ``size`` rows, on the cells that can be reached.
+    """bsuite's DeepSea of N = ``size`` rows, with reachable cells only.
 
     Moving right costs cost/N everywhere, so the treasure pays 1 − cost/N. Unless ``deterministic``, right goes
-    straight down with chance 1/N, and rewards have the noise that `deep_sea_noise` says.
+    straight down with probability 1/N, and rewards have the noise of `deep_sea_noise`.
     """
     N = checks.whole("size", size)
     sea = plain_deep_sea(N, noise=0.0, cost=cost, slip=0.0 if deterministic else 1.0 / N)
@@ -87,20 +76,20 @@ def bandit(mapping_seed: int = 0, actions: int = 11) -> MDP:
 
 
 class DeepSeaTally:
-    """What bsuite's DeepSea counts: episodes that went left from the diagonal, and treasures found."""
+    """bsuite's counts in DeepSea: episodes that left the diagonal, and treasures found."""
 
     def __init__(self, size: int, mapping_seed: int, randomize_actions: bool = True) -> None:
         self.total_bad_episodes, self.denoised_return = 0, 0.0
         mapping = action_mapping(size, mapping_seed, randomize_actions)
-        self._right = mapping.diagonal().tolist()  # which action goes right, row by row down the diagonal
+        self._right = mapping.diagonal().tolist()  # the action that goes right, down the diagonal
         self._bad = False
 
     def begin(self) -> None:
-        """An episode begins; one that was not finished is not counted."""
+        """Begin an episode; an unfinished one is not counted."""
         self._bad = False
 
     def see(self, row: int, column: int, action: int) -> None:
-        """One step: the diver was in this cell and took this action."""
+        """Count one step: the cell, and the action taken there."""
         last = row == len(self._right) - 1
         if row == column:
             right = action == self._right[row]
@@ -109,12 +98,12 @@ class DeepSeaTally:
         self.total_bad_episodes += self._bad and last
 
     def info(self) -> dict[str, Any]:
-        """In bsuite's words."""
+        """With bsuite's names."""
         return {"total_bad_episodes": self.total_bad_episodes, "denoised_return": self.denoised_return}
 
 
 def _generator(mapping_seed: int) -> np.random.RandomState:
-    """bsuite's generator. It allows no seed at all; here there must be one, so that a name means one world."""
+    """bsuite's generator. bsuite allows None as a seed; here it is required, so that a name determines the world."""
     return np.random.RandomState(checks.whole("mapping_seed", mapping_seed, 0))
 
 

@@ -1,1 +1,1 @@
-"""Gymnasium's small problems, and textbook Q-learning beside them."""
+"""Gymnasium's toy-text problems and classic control, with textbook Q-learning for comparison."""

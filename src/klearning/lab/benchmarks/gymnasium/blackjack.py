@@ -1,4 +1,4 @@
-"""The exact model of Gymnasium's Blackjack-v1, which has none of its own, so that policies can be evaluated exactly.
+"""The exact model of Gymnasium's Blackjack-v1, which has no `P`, to evaluate policies exactly.
 
 Cards come from an infinite deck: 1 to 9 with probability 1/13 each, 10 with 4/13. The dealer draws below 17.
 """
@@ -9,17 +9,9 @@ from klearning.tabular.models.mdp import MDP
 from klearning.tabular.models.tabular import END
 
 CARDS = {card: (4 if card == 10 else 1) / 13 for card in range(1, 11)}
-
-
-SUMS, SHOWN = 32, 11  # sizes of Gymnasium's observation: the player's sum, the dealer's card, an ace worth 11
-
-
+SUMS, SHOWN = 32, 11  # sizes of Gymnasium's observation: player's sum, dealer's card (and a usable ace)
 STICK, HIT = 0, 1
-
-
 Hand = tuple[int, bool]  # sum, and whether an ace counts as 11 in it
-
-
 Outcomes = list[tuple[float, int, float, bool]]
 
 
@@ -35,7 +27,7 @@ def add(hand: Hand, card: int) -> Hand:
 
 @cache
 def dealer(hand: Hand) -> dict[int, float]:
-    """The dealer's final sums; 0 for more than 21."""
+    """Probabilities of the dealer's final sums; 0 stands for more than 21."""
     if hand[0] > 21:
         return {0: 1.0}
     if hand[0] >= 17:
@@ -48,7 +40,7 @@ def dealer(hand: Hand) -> dict[int, float]:
 
 
 def number(total: int, shown: int, ace: bool) -> int:
-    """An observation (sum, card, ace) as `Numbering` numbers it."""
+    """An observation (sum, card, ace) as `SpaceIndex` numbers it."""
     return (total * SHOWN + shown) * 2 + ace
 
 
@@ -64,10 +56,10 @@ def transitions() -> dict[int, dict[int, Outcomes]]:
 
 
 def _stick(s: int, total: int, shown: int) -> Outcomes:
-    chances = {1.0: 0.0, 0.0: 0.0, -1.0: 0.0}
+    probabilities = {1.0: 0.0, 0.0: 0.0, -1.0: 0.0}
     for end, p in dealer(add((0, False), shown) if shown else (17, False)).items():
-        chances[float((total > end) - (total < end))] += p
-    return [(p, s, r, True) for r, p in chances.items()]
+        probabilities[float((total > end) - (total < end))] += p
+    return [(p, s, r, True) for r, p in probabilities.items()]
 
 
 def _hit(s: int, hand: Hand, shown: int) -> Outcomes:
@@ -79,7 +71,7 @@ def _hit(s: int, hand: Hand, shown: int) -> Outcomes:
 
 
 class Model:
-    """Blackjack for `MDP.from_gymnasium`: a model, and where episodes begin."""
+    """Blackjack for `MDP.from_gymnasium`: transitions and initial distribution."""
 
     def __init__(self) -> None:
         self.P = transitions()

@@ -1,4 +1,4 @@
-"""Gymnasium's classic control: what is deployed after so many episodes, for agents that take any observation."""
+"""Gymnasium's classic control: the return of the greedy policy after learning, for agents of `klearning.deep`."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from klearning.simulators.learn import learn
 
 PROBLEMS = {"MountainCar": ("MountainCar-v0", 150), "CartPole": ("CartPole-v1", 100), "Acrobot": ("Acrobot-v1", 60),
             "LunarLander": ("LunarLander-v3", 200)}  # fmt: skip
-DEPLOYED = 20  # episodes in which what was learnt is evaluated
+DEPLOYED = 20  # episodes of evaluation
 LATE = 20  # last episodes of learning
 
 
 def deployed(name: str, agent: Any, episodes: int | None = None, seed: int = 0) -> dict[str, Any]:
-    """Means of returns: of greedy episodes after learning, and of the last ones while it learnt."""
+    """Learn, then return the mean returns of greedy episodes and of the last episodes of learning."""
     problem, usual = PROBLEMS[checks.choice("problem", name, PROBLEMS)]
     count = usual if episodes is None else checks.whole("episodes", episodes)
     try:

@@ -1,7 +1,7 @@
-"""Textbook Q-learning, updated after every step, for comparison with agents that plan: one table, ε-greedy.
+"""Textbook Q-learning: one table, ε-greedy, updated after every step; for comparison with agents that plan.
 
-It runs on a model read by `MDP.from_gymnasium`'s conventions but with the rewards of single outcomes, so that it sees
-exactly what it would see in the environment, at a million steps per second: the settings can be searched.
+It runs in a kernel on the environment's table of outcomes, which gives it exactly what it would see in the environment,
+at a million steps per second. So its settings can be searched.
 """
 
 import itertools
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.types import Floats, Ints
 from klearning.tabular.models.mdp import MDP
 
@@ -22,12 +22,12 @@ GRID = {
 
 
 class Outcomes(NamedTuple):
-    """What may follow (s, a): chances added up, next states (0 is END) and rewards, (S, A, most outcomes)."""
+    """The outcomes of (s, a): cumulative probabilities, next states (0 is END), rewards; each (S, A, most outcomes)."""
 
     chance: Floats
     following: Ints
     reward: Floats
-    start: Floats  # chances of first states, added up
+    start: Floats  # cumulative probabilities of first states
 
 
 class Setting(NamedTuple):
@@ -38,7 +38,7 @@ class Setting(NamedTuple):
 
 
 def read_outcomes(P: Any, initial: Any) -> Outcomes:
-    """Of an environment's P, with END before its states."""
+    """The outcomes in an environment's P, with END before its states."""
     S, A = len(P) + 1, len(P[0])
     most = max(len(P[s][a]) for s in range(S - 1) for a in range(A))
     chance, following, reward = np.ones((S, A, most)), np.zeros((S, A, most), np.int64), np.zeros((S, A, most))
@@ -68,18 +68,18 @@ def choose(Q: Floats, s: int, epsilon: float, rng: np.random.Generator) -> int:
     best, ties = Q[s].max(), 0
     for a in range(A):
         ties += Q[s, a] == best
-    left = int(rng.random() * ties)
+    skip = int(rng.random() * ties)
     for a in range(A):
         if Q[s, a] == best:
-            if left == 0:
+            if skip == 0:
                 return a
-            left -= 1
+            skip -= 1
     return A - 1
 
 
 @kernel
 def episode(x: Outcomes, Q: Floats, setting: Setting, t: int, horizon: int, rng: np.random.Generator) -> None:
-    """One episode, learning after every step; cut short at the horizon."""
+    """One episode with an update after every step, truncated at the horizon."""
     s = draw(x.start, rng.random())
     epsilon = setting.epsilon / (1.0 + t / setting.halving)
     for _ in range(horizon):
@@ -96,7 +96,7 @@ def episode(x: Outcomes, Q: Floats, setting: Setting, t: int, horizon: int, rng:
 
 
 def greedy_value(mdp: MDP, Q: Floats) -> float:
-    """The exact value of the greedy policy, ties shared."""
+    """The exact value of the greedy policy, which is uniform over ties."""
     best = Q.max(axis=1, keepdims=True) == Q
     policy = np.ascontiguousarray(np.tile((best / best.sum(axis=1, keepdims=True)).T, mdp.horizon))
     return mdp.value(policy)
@@ -105,9 +105,9 @@ def greedy_value(mdp: MDP, Q: Floats) -> float:
 def episodes_needed(
     x: Outcomes, mdp: MDP, setting: Setting, wanted: float, most: int, every: int, seed: int
 ) -> int | None:
-    """Episodes until the greedy policy is worth ``wanted``; None beyond ``most``.
+    """Episodes until the value of the greedy policy reaches ``wanted``; None beyond ``most``.
 
-    It is looked at every so often, and later in twentieths of the episodes so far: looking is what takes the time.
+    It is evaluated ``every`` few episodes, and later after each further 5%, because evaluation dominates the time.
     """
     Q, rng = np.zeros(x.chance.shape[:2]), np.random.default_rng(seed)
     look = every
@@ -121,7 +121,7 @@ def episodes_needed(
 
 
 def tune(x: Outcomes, mdp: MDP, wanted: float, most: int, every: int, seeds: int) -> list[tuple[float, Setting]]:
-    """Every setting of `GRID` with its mean of episodes needed (``2 * most`` where it needs more), best first."""
+    """Every setting of `GRID` with its mean number of episodes (``2 * most`` if not reached), best first."""
     found = []
     for values in itertools.product(*GRID.values()):
         setting = Setting(*values)

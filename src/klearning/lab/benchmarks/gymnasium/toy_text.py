@@ -1,7 +1,7 @@
-"""Gymnasium's own small problems: how many episodes until an agent's deployed policy is nearly optimal.
+"""Gymnasium's toy-text problems: the number of episodes until an agent's greedy policy is nearly optimal.
 
-Agents learn in the real environment, step by step; what they would deploy (`predict`, greedy) is evaluated exactly in
-the environment's model. The count is of the first look at which it is worth 95% of the optimum.
+Agents learn in the real environment, step by step. Their greedy policy is evaluated exactly in the environment's model
+every few episodes, until its value reaches 95% of the optimum.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from klearning.lab.benchmarks.gymnasium import textbook
 from klearning.lab.benchmarks.gymnasium.blackjack import Model, blackjack
 from klearning.numerics import checks
 from klearning.simulators.actor import tabulated
-from klearning.simulators.learn import learn
+from klearning.simulators.learn import LearnSettings, learn
 from klearning.simulators.learner import Learner
 from klearning.tabular.agents.baselines import Random
 from klearning.tabular.agents.beb import BEB
@@ -35,19 +35,19 @@ from klearning.tabular.beliefs.transitions import Dirichlet
 from klearning.tabular.models.mdp import MDP, optimal_value
 from klearning.tabular.trials.agent import Agent
 
-SHARE = 0.95  # of the optimal return; where that is negative, 5% of its size below it
+SHARE = 0.95  # of the optimal return; if that is negative, 5% of its size below it
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """An environment, the most steps of an episode, what an agent may know, and how long and often to look."""
+    """An environment with its horizon, the agent's prior, the limit of episodes and the evaluation interval."""
 
     name: str
     horizon: int
     prior: Prior
     most: int
     every: int
-    within: float | None = None  # how far below the optimum will do, where 5% of it means little
+    within: float | None = None  # tolerated gap to the optimum instead of 5%
 
     def make(self) -> gymnasium.Env[Any, Any]:
         return gymnasium.make(self.name, max_episode_steps=self.horizon)
@@ -62,7 +62,7 @@ def _prior(sd: float, noise: float, mass: float) -> Prior:
     return Prior(Gaussian(0.0, sd, noise), Dirichlet(mass), stationary=True)
 
 
-# Where outcomes hardly vary a row is known after one visit, hence the small masses; sd is about the size of rewards.
+# Small masses for nearly deterministic problems: one visit then settles a row. sd is about the size of rewards.
 PROBLEMS = {
     "FrozenLake": Problem("FrozenLake8x8-v1", 200, _prior(0.15, 0.2, 1.0), most=5000, every=25),
     "Taxi": Problem("Taxi-v4", 200, _prior(4.0, 0.1, 0.01), most=2000, every=10),
@@ -89,7 +89,7 @@ AGENTS: dict[str, Callable[[], Agent]] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """Episodes needed, or None, and what the deployed policy was worth at the last look."""
+    """The number of episodes, or None, and the last value of the greedy policy."""
 
     episodes: int | None
     value: float
@@ -97,17 +97,17 @@ class Outcome:
 
 
 def deployed_value(learner: Learner, mdp: MDP) -> float:
-    """The exact value of what `predict` would do."""
+    """The exact value of the learner's greedy policy."""
     return mdp.value(tabulated(learner, mdp, learner.observations.all_points(), "greedy"))
 
 
 def wanted_value(problem: Problem, optimum: float) -> float:
-    """What counts as nearly optimal."""
+    """The value that counts as nearly optimal."""
     return optimum - ((1.0 - SHARE) * abs(optimum) if problem.within is None else problem.within)
 
 
 def tune_textbook(problem: Problem, seeds: int = 3) -> list[tuple[float, textbook.Setting]]:
-    """Settings of textbook Q-learning with the mean of episodes they need, best first."""
+    """Settings of textbook Q-learning with their mean number of episodes, best first."""
     env: Any = Model() if problem.name == "Blackjack-v1" else problem.make().unwrapped
     mdp = problem.model()
     outcomes = textbook.read_outcomes(env.P, env.initial_state_distrib)
@@ -118,9 +118,9 @@ def tune_textbook(problem: Problem, seeds: int = 3) -> list[tuple[float, textboo
 def episodes_needed(
     problem: Problem, agent: Agent, seed: int = 0, most: int | None = None, action_masks: bool = False
 ) -> Outcome:
-    """Let an agent learn until what it would deploy is worth 95% of the optimum.
+    """Let an agent learn until its greedy policy is nearly optimal.
 
-    Masks are not looked at unless asked for, because textbook Q-learning, which is compared with, has none.
+    Action masks are off by default, because textbook Q-learning has none.
     """
     env, mdp = problem.make(), problem.model()
     best = optimal_value(mdp)
@@ -129,10 +129,10 @@ def episodes_needed(
     spaces = env.observation_space, env.action_space
     learner = Learner(agent, *spaces, problem.horizon, prior=problem.prior, seed=seed)
     value = -np.inf
-    while learner.episode < most:
-        count = min(problem.every, most - learner.episode)
-        learn(learner, env, episodes=count, seed=seed, action_masks=action_masks)
+    while learner.episodes_done < most:
+        count = min(problem.every, most - learner.episodes_done)
+        learn(learner, env, episodes=count, seed=seed, settings=LearnSettings(action_masks=action_masks))
         value = deployed_value(learner, mdp)
         if value >= wanted:
-            return Outcome(learner.episode, value, best)
+            return Outcome(learner.episodes_done, value, best)
     return Outcome(None, value, best)

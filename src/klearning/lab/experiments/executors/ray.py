@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 
 from klearning.lab.experiments.checkpoints import read_checkpoint
 from klearning.lab.experiments.jobs import Job, Outcome, do
-from klearning.lab.experiments.parcels import Parcel, pack, unpack
 from klearning.lab.experiments.store import Store, differences, versions
+from klearning.lab.experiments.transfer import JobFiles, pack, unpack
 from klearning.numerics import checks
 
 RETRIES = 3
-LOOK_SECONDS = 1.0  # between two looks at the cluster, where nothing happens
+LOOK_SECONDS = 1.0  # between two looks at the cluster, if nothing happens
 STOP_SECONDS = 90.0  # that work under way has to stop in: a kernel may be compiling
 MEGABYTE = 2**20
 AUTHENTICATION = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"  # of Ray, in the environment
@@ -41,9 +41,9 @@ class Answer(NamedTuple):
 
     end: str
     error: str
-    played: int  # episodes or runs of the job, from its first: an answer that comes late, or never, takes none along
-    parcel: Parcel | None
-    written: int = 0  # when the checkpoint in the parcel was, by the clock of the worker's files
+    played: int  # episodes of the job, from its first: an answer that comes late, or never, takes none along
+    files: JobFiles | None
+    written: int = 0  # when the checkpoint in the files was, by the clock of the worker's files
 
 
 class Worker:
@@ -61,17 +61,17 @@ class Worker:
         """The versions here, and whether the store's folder is seen: ``token`` is the path of a file in it, or ""."""
         return versions(), not token or Path(token).is_file()
 
-    def do(self, fields: dict[str, Any], name: str, parcel: Parcel | None) -> Answer:
-        """Do a job: in the store that it names or, if there is a parcel, in a folder of this machine."""
+    def do(self, fields: dict[str, Any], name: str, files: JobFiles | None) -> Answer:
+        """Do a job: in the store that it names or, if there are files, in a folder of this machine."""
         job = Job(**fields)
         with self.packing:
             self.name, self.played = name, 0
-        if parcel is None:
+        if files is None:
             outcome = do(job, should_stop=self.stopping.is_set, progress=self.count)
             return Answer(outcome.end, outcome.error, self.played, None)
         with tempfile.TemporaryDirectory(prefix="klearning-") as folder:
             here = job._replace(store=folder)
-            unpack(parcel, Store(folder))
+            unpack(files, Store(folder))
             self.scratch = here, name
             outcome = do(here, should_stop=self.stopping.is_set, progress=self.count)
             with self.packing:
@@ -104,7 +104,7 @@ class Worker:
 
 
 def _limit_memory(memory: int) -> None:
-    """Let this process take so many bytes more: an array beyond is a MemoryError of its job, and not the node's end."""
+    """Let this process take N more bytes: an array beyond is a MemoryError of its job, and not the node's end."""
     try:
         import resource
     except ImportError:  # no such limits on this system
@@ -128,7 +128,7 @@ class Hand:
 
 
 class RayExecutor:
-    """So many jobs at a time, or as many as the cluster has cores.
+    """Runs N jobs at a time, by default as many as the cluster has cores.
 
     ``address`` is that of a cluster ("auto": the one of this machine), which is left as it is; without, or without
     RAY_ADDRESS in the environment, one is started here and ended afterwards. ``shared_store``: all nodes see the
@@ -234,9 +234,9 @@ class Crew:
         if (path := Store(job.store).checkpoint(name)).exists():
             with suppress(ValueError):
                 read_checkpoint(path, name)  # what it warns of is not heard from a worker
-        parcel = None if self.settings.shared_store else pack(job, name)
+        files = None if self.settings.shared_store else pack(job, name)
         hand.item, hand.look, hand.looked, hand.written = (job, name), None, time.monotonic(), 0
-        self.hands[hand.actor.do.remote(job._asdict(), name, parcel)] = hand
+        self.hands[hand.actor.do.remote(job._asdict(), name, files)] = hand
 
     def _look(self) -> None:
         """Ask those who are at work how far they are, and take in what was answered."""
@@ -253,7 +253,7 @@ class Crew:
                 hand.look = None
 
     def _answer(self, ref: Any, hand: Hand) -> Answer | None:
-        """What a worker answered, to its job or to whether it is ready; None where it died."""
+        """A worker's answer, to its job or to whether it is ready; None if it died."""
         try:
             answer = self.ray.get(ref)
         except self.ray.exceptions.RayError as error:
@@ -279,7 +279,7 @@ class Crew:
             )
 
     def _again(self, job: Job, name: str, waiting: deque[tuple[Job, str]]) -> Outcome | None:
-        """Put a job whose worker died to the front again; its failure where that happened too often."""
+        """Put a job whose worker died to the front again; its failure if that happened too often."""
         self.deaths[name] += 1
         if self.deaths[name] <= self.settings.retries:
             waiting.appendleft((job, name))
@@ -292,8 +292,8 @@ class Crew:
         if (more := answer.played - self.played[name]) > 0:  # fewer where another worker begins it again
             self.played[name] += more
             self.progress(more)
-        if answer.parcel is not None:
-            unpack(answer.parcel, Store(job.store))
+        if answer.files is not None:
+            unpack(answer.files, Store(job.store))
 
 
 def _last_line(error: BaseException) -> str:
@@ -306,7 +306,7 @@ def _need_ray() -> Any:
         import ray
         import ray.exceptions
     except ImportError:
-        raise ImportError("the executor 'ray' needs Ray: pip install 'klearning[ray]'") from None
+        raise ImportError("the executor 'ray' needs Ray: pip install ray") from None
     return ray
 
 
@@ -334,13 +334,13 @@ def _cluster(ray: Any, address: str | None, workers: int | None) -> Iterator[Non
 def _random_token() -> Iterator[None]:
     """A cluster that is started meanwhile answers only those who know its token: this process and its children.
 
-    Ray listens on all interfaces, and whoever may talk to a cluster may run any command there.
+    Ray listens on all interfaces, and anyone who can reach a cluster can run any command there.
     """
     before = {name: os.environ.get(name) for name in AUTHENTICATION}
     try:
         os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
         if not _read_authentication():
-            raise ClusterError("this version of Ray cannot ask for a token: pip install 'klearning[ray]'")
+            raise ClusterError("this version of Ray cannot ask for a token: pip install --upgrade ray")
         yield
     finally:
         for name, value in before.items():
@@ -363,7 +363,7 @@ def _read_authentication() -> bool:
 
 @contextmanager
 def _token(store: str, shared: bool) -> Iterator[str]:
-    """A file in the store by which a node can see that it is the same folder; none where nothing is shared."""
+    """A file in the store by which a node can see that it is the same folder; none if nothing is shared."""
     if not shared:
         yield ""
         return

@@ -9,7 +9,7 @@ from klearning.tabular.trials.threads import on_threads
 
 
 class LocalExecutor:
-    """So many jobs at a time, or as many as there are cores."""
+    """Runs N jobs at a time, by default as many as there are cores."""
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers

@@ -13,11 +13,12 @@ import numpy as np
 from klearning.lab.experiments.spec import Spec, make_spec
 from klearning.lab.experiments.store import Store
 from klearning.lab.experiments.summaries import StoreSummary
-from klearning.lab.figures.canvas import new_figure, series, styled
 from klearning.lab.papers.claims import Claim, Verdict
 from klearning.lab.papers.figure import Figure, Reference
 from klearning.lab.papers.odonoghue2021.study import NOISE, PRIOR, THOMPSON, Size
-from klearning.lab.theory import lower_bound, regret_bound
+from klearning.lab.theory.bounds import lower_bound, regret_bound
+from klearning.numerics.display.canvas import new_figure, series, styled
+from klearning.numerics.display.plots import Picture
 from klearning.numerics.statistics import FEWEST, holm, mean_interval, paired_difference
 from klearning.numerics.types import Floats
 from klearning.simulators.codec import prior_data
@@ -74,21 +75,17 @@ class BayesRegret(Figure[dict[str, Floats]]):
     def small(self) -> Self:
         return replace(self, worlds=10, episodes=200, left_out=False)
 
-    def runs(self) -> dict[tuple[str, int], Spec]:
-        """By label and world, which is also the seed."""
+    def runs(self) -> dict[str, Spec]:
+        """By label, a world per seed."""
         return {
-            (label, k): make_spec(
-                WORLD | {"seed": k}, agent, PRIOR, episodes=self.episodes, seed=k, protocol=PROTOCOL,
-            )
+            label: make_spec(WORLD, agent, PRIOR, episodes=self.episodes, seeds=self.worlds, protocol=PROTOCOL)
             for label, agent in contestants(self.left_out).items()
-            for k in range(self.worlds)
-        }  # fmt: skip
+        }
 
     def read(self, store: Store) -> dict[str, Floats]:
-        regret = {key: store.get(spec).regret for key, spec in self.runs().items()}
-        return {label: np.stack([regret[label, k] for k in range(self.worlds)]) for label in contestants(self.left_out)}
+        return {label: runs.regret for label, runs in self.results(store).items()}
 
-    def draw(self, results: dict[str, Floats], command: str) -> Any:
+    def draw(self, results: dict[str, Floats], command: str) -> Picture:
         return draw(results, command)
 
     def claims(self, results: dict[str, Floats]) -> list[Claim]:
@@ -103,8 +100,8 @@ class BayesRegret(Figure[dict[str, Floats]]):
         most = len({spec.seed for spec in have.values()})
         for episodes in sorted({spec.episodes for spec in have.values()}, reverse=True):
             for left_out in (True, False):
-                runs = replace(self, worlds=most, episodes=episodes, left_out=left_out).runs()
-                missing = [k for (_, k), spec in runs.items() if spec.name not in have]
+                runs = replace(self, worlds=most, episodes=episodes, left_out=left_out).runs().values()
+                missing = [part.seed for spec in runs for part in spec.parts() if part.name not in have]
                 if (worlds := min(missing, default=most)) > 1:
                     regret = replace(self, worlds=worlds, episodes=episodes, left_out=left_out).read(summary.store)
                     return Verdict("Bayes regret", f"{worlds} worlds, {episodes:,} episodes", claims(regret))
@@ -128,12 +125,12 @@ def is_drawn_here(specs: Sequence[Spec]) -> bool:
 
 
 @styled
-def draw(regret: dict[str, Floats], command: str) -> Any:
+def draw(regret: dict[str, Floats], command: str) -> Picture:
     figure, axes = new_figure(width=7.6, height=4.6)
     worlds, episodes = regret[THOMPSON].shape
     t = np.arange(1, episodes + 1, dtype=float)
     for i, (label, paths) in enumerate(regret.items()):
-        sparse = {"markersize": 4, "markevery": (0.02 * i, 0.15)}
+        sparse: dict[str, Any] = {"markersize": 4, "markevery": (0.02 * i, 0.15)}
         axes.plot(t, paths.mean(axis=0), label=label, linewidth=1.4, **sparse, **series(i))
     draw_bounds(axes, SIZE, t)
     axes.set_title("Bayes regret on MDPs drawn from the prior")

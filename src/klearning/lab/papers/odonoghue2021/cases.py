@@ -1,9 +1,10 @@
 """Worlds on which priors are varied: one case is a world, a length and what is true of it."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
-from klearning.lab.experiments.batch import Batch
-from klearning.lab.experiments.spec import make_spec
+from klearning.lab.experiments.spec import Spec, make_spec
+from klearning.lab.papers.figure import Figure, R
 from klearning.tabular.beliefs.belief import Prior
 from klearning.tabular.beliefs.rewards import Gaussian
 from klearning.tabular.beliefs.transitions import Dirichlet
@@ -11,6 +12,17 @@ from klearning.tabular.trials.agent import Agent
 
 SEEDS = 10
 NOISE = 0.05  # little against what actions differ by
+
+
+@dataclass(frozen=True, eq=False)
+class CaseStudy(Figure[R]):
+    """All cases, each with some seeds."""
+
+    seeds: int = SEEDS
+    by_name_only: ClassVar[bool] = True
+
+    def small(self) -> Self:
+        return replace(self, seeds=3)
 
 
 class Case(NamedTuple):
@@ -30,7 +42,9 @@ class Case(NamedTuple):
     def prior(self) -> Prior:
         return Prior(self.reward, Dirichlet(self.mass))
 
-    def batch(self, agent: Agent, prior: Prior, protocol: str, seeds: int, told: str = "nothing") -> Batch:
-        """``told`` is what the agent knows of the world's transitions besides the prior."""
-        spec = make_spec(self.world, agent, prior, episodes=self.episodes, protocol=protocol)
-        return Batch(spec, seeds, (self.episodes,), told)
+    def spec(self, agent: Agent, prior: Prior, protocol: str, seeds: int, hint: str = "nothing") -> Spec:
+        """Numbers are kept after the last episode alone."""
+        return make_spec(
+            self.world, agent, prior, episodes=self.episodes, protocol=protocol, seeds=seeds, keep=[self.episodes],
+            hint=hint,
+        )  # fmt: skip

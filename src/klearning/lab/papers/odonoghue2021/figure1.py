@@ -6,9 +6,10 @@ from typing import Any
 
 from klearning.lab.experiments.store import Store
 from klearning.lab.experiments.summaries import StoreSummary
-from klearning.lab.figures.canvas import COLOURS, new_figure, styled
-from klearning.lab.figures.markup import Html, element, paragraph, section
 from klearning.lab.papers.figure import Figure, Introduction
+from klearning.numerics.display.canvas import COLOURS, new_figure, styled
+from klearning.numerics.display.markup import Html, element, paragraph, section
+from klearning.numerics.display.plots import Picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +21,7 @@ class Cartoon(Figure[None]):
     def read(self, store: Store) -> None:
         return None
 
-    def draw(self, results: None, command: str) -> Any:
+    def draw(self, results: None, command: str) -> Picture:
         return draw()
 
     def introduction(self, summary: StoreSummary) -> Introduction | None:
@@ -33,7 +34,7 @@ FIGURES = (Cartoon(),)
 
 
 @styled
-def draw(depth: int = 5) -> Any:
+def draw(depth: int = 5) -> Picture:
     """The grid of cells that can be reached, the two actions, and the one path to the treasure."""
     figure, axes = new_figure(width=4.4, height=4.2)
     for row in range(depth):

@@ -1,23 +1,25 @@
 """Figure 2: time to solve DeepSea against its depth, for the twelve algorithms and the 2^(L−1) of dithering."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
-from klearning.lab.experiments.looks import LOOKS
+from klearning.lab.experiments.interim_stopping import LOOKS
 from klearning.lab.experiments.spec import Spec, make_spec
 from klearning.lab.experiments.store import Store
-from klearning.lab.experiments.summaries import RunSummary, StoreSummary, agent_key
-from klearning.lab.figures.canvas import new_figure, series, styled
+from klearning.lab.experiments.summaries import StoreSummary, agent_key
 from klearning.lab.papers.claims import Claim, Verdict
 from klearning.lab.papers.figure import Figure, Reference
 from klearning.lab.papers.odonoghue2021.learning_times import Times, claims, learning_table, most_seeds
 from klearning.lab.papers.odonoghue2021.protocols import K_OPTIMAL, PRINTED, TEXT, DeepSeaProtocol
+from klearning.numerics.display.canvas import new_figure, series, styled
+from klearning.numerics.display.plots import Picture
 from klearning.numerics.statistics import FEWEST, median_interval, median_time
 from klearning.numerics.types import Floats
 from klearning.simulators.codec import prior_data, world_data
+from klearning.tabular.trials.runs import Runs
 
 CAP, QUICK_CAP = 100_000, 3000
 EVALUATE_EVERY = 1000
@@ -42,28 +44,22 @@ class LearningTime(Figure[Times]):
         depths = QUICK_DEPTHS[self.protocol.name]
         return replace(self, depths=depths, seeds=3, cap=QUICK_CAP, left_out=False)
 
-    def runs(self) -> dict[tuple[str, int, int], Spec]:
-        """By label, depth and seed."""
-        first = {
+    def runs(self) -> dict[tuple[str, int], Spec]:
+        """By label and depth."""
+        return {
             (label, depth): make_spec(
-                self.protocol.world_data(depth), agent, self.protocol.prior, episodes=self.cap,
+                self.protocol.world_data(depth), agent, self.protocol.prior, episodes=self.cap, seeds=self.seeds,
                 protocol=self.protocol.name, stop="solved", evaluate_every=EVALUATE_EVERY,
             )
             for label, agent in self.protocol.contestants(self.left_out).items()
             for depth in self.depths
         }  # fmt: skip
-        return {(*key, seed): replace(spec, seed=seed) for key, spec in first.items() for seed in range(self.seeds)}
 
     def read(self, store: Store) -> Times:
         """Of as many seeds as the looks let run: an agent that cannot solve a depth has fewer there."""
-        wanted = {spec.name for spec in self.wanted(store)}
-        times: dict[str, dict[int, list[float]]] = {}
-        for (label, depth, _), spec in self.runs().items():
-            if spec.name in wanted:
-                times.setdefault(label, {}).setdefault(depth, []).append(store.get(spec).solved)
-        return {label: {d: np.array(t) for d, t in by_depth.items()} for label, by_depth in times.items()}
+        return times_of(self.results(store).values(), self.protocol, self.cap)
 
-    def draw(self, results: Times, command: str) -> Any:
+    def draw(self, results: Times, command: str) -> Picture:
         return draw(results, self.protocol, self.cap, command)
 
     def claims(self, results: Times) -> list[Claim]:
@@ -72,25 +68,29 @@ class LearningTime(Figure[Times]):
     def table(self, results: Times) -> str:
         return learning_table(results, self.cap)
 
-    def words_of(self, specs: Sequence[Spec]) -> str:
+    def command_arguments(self, specs: Sequence[Spec]) -> str:
         """At any depths and seeds, where world, prior, agents and cap are this figure's."""
         spec, cap = specs[0], specs[0].episodes
         ours = spec.stop == "solved" and spec.evaluate_every == EVALUATE_EVERY and cap in (CAP, QUICK_CAP)
         if not (ours and all(_is_of(spec, self.protocol) for spec in specs)):
             return ""
         depths = ",".join(str(depth) for depth in sorted({spec.world["depth"] for spec in specs}))
-        seeds, quick = max(spec.seed for spec in specs) + 1, " --quick" if cap == QUICK_CAP else ""
+        seeds, quick = max(spec.seed + spec.seeds for spec in specs), " --quick" if cap == QUICK_CAP else ""
         return f"{self.name} --seeds {seeds} --depths {depths} --protocol {self.protocol.name}{quick}"
 
     def verdict(self, summary: StoreSummary) -> Verdict | None:
-        for cap, times in times_by_cap(summary.runs, self.protocol):
+        """At the greatest cap for which the store has every agent of the paper's figure at some depth."""
+        caps = {run.spec.episodes for run in summary.runs if run.spec.stop == "solved"}
+        for cap in sorted(caps, reverse=True):
+            if not (times := complete(times_of(summary.runs, self.protocol, cap), self.protocol)):
+                continue
             counts = sorted({len(t) for by_depth in times.values() for t in by_depth.values()})
             seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
             return Verdict(f"Figure 2, {self.protocol.heading}", f"{seeds} seeds, cap {cap:,}", self.claims(times))
         return None
 
     def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Reference]:
-        """What dithering takes on any DeepSea, as far as runs were let go on."""
+        """The time of dithering on any DeepSea, up to the cap of the runs."""
         if axis != "depth" or any(spec.world["name"] != "deep_sea" for spec in specs):
             return []
         coins = 2.0 ** (x - 1)
@@ -116,23 +116,31 @@ def _is_of(spec: Spec, protocol: DeepSeaProtocol) -> bool:
     )
 
 
-def times_by_cap(runs: Sequence[RunSummary], protocol: DeepSeaProtocol) -> Iterator[tuple[int, Times]]:
-    """The greatest cap first: times at those depths at which every agent of the paper's figure was run."""
-    ours = [run for run in runs if run.spec.stop == "solved" and _is_of(run.spec, protocol)]
-    for cap in sorted({run.spec.episodes for run in ours}, reverse=True):
-        by: dict[tuple[str, int], list[float]] = {}
-        for run in sorted((run for run in ours if run.spec.episodes == cap), key=lambda run: run.spec.seed):
-            by.setdefault((protocol.labels[run.agent], run.spec.world["depth"]), []).append(run.solved)
-        shown = list(protocol.contestants(left_out=False))
-        depths = sorted({d for _, d in by if all((label, d) in by for label in shown)})
-        extra = [label for label in protocol.left_out() if all((label, d) in by for d in depths)]
-        if depths:
-            yield cap, {label: {d: np.array(by[label, d]) for d in depths} for label in [*shown, *extra]}
+def times_of(results: Iterable[Runs], protocol: DeepSeaProtocol, cap: int) -> Times:
+    """Times to solve by label and depth, of those results that are of this protocol and cap; in the order of seeds."""
+    times: dict[str, dict[int, list[Floats]]] = {label: {} for label in protocol.contestants()}
+    for runs in sorted(results, key=lambda runs: runs.seeds[0]):
+        spec = runs.spec
+        if spec.stop == "solved" and spec.episodes == cap and _is_of(spec, protocol):
+            times[protocol.labels[agent_key(spec)]].setdefault(spec.world["depth"], []).append(runs.solved)
+    return {
+        label: {depth: np.concatenate(by_depth[depth]) for depth in sorted(by_depth)}
+        for label, by_depth in times.items()
+        if by_depth
+    }
+
+
+def complete(times: Times, protocol: DeepSeaProtocol) -> Times:
+    """At those depths at which every agent of the paper's figure was run, and who was left out, if at all of them."""
+    shown = list(protocol.contestants(left_out=False))
+    depths = sorted(set.intersection(*(set(times.get(label, {})) for label in shown)))
+    extra = [label for label in protocol.left_out() if set(depths) <= set(times.get(label, {}))]
+    return {label: {d: times[label][d] for d in depths} for label in [*shown, *extra]} if depths else {}
 
 
 @styled
-def draw(times: Times, protocol: DeepSeaProtocol, cap: int, command: str) -> Any:
-    """Medians over seeds, unsolved counted as longer than the cap; above it a mark where half the seeds fail."""
+def draw(times: Times, protocol: DeepSeaProtocol, cap: int, command: str) -> Picture:
+    """Medians over seeds, unsolved counted as longer than the cap; above it a mark if half the seeds fail."""
     figure, axes = new_figure(width=7.6, height=4.4)
     depths, seeds = np.array(list(times[K_OPTIMAL])), most_seeds(times)
     above = float(cap)
@@ -159,7 +167,7 @@ def draw(times: Times, protocol: DeepSeaProtocol, cap: int, command: str) -> Any
 
 def _caption(times: Times, protocol: DeepSeaProtocol, cap: int, command: str) -> str:
     least, most = min(len(t) for by_depth in times.values() for t in by_depth.values()), most_seeds(times)
-    seeds = f"{most:,} seeds" if least == most else f"{most:,} seeds, {least:,} or more where most fail"
+    seeds = f"{most:,} seeds" if least == most else f"{most:,} seeds, {least:,} or more if most fail"
     bands = "bands: 95% intervals of the median" if most >= FEWEST else "too few seeds for intervals"
     return (
         f"protocol `{protocol.name}` ({protocol.note})\n"

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.lab.experiments.batch import BatchRecord
 from klearning.lab.papers.odonoghue2021.study import GRID, LONG, NOISE, Results, Size, contestants
 from klearning.lab.theory import regret_bound
 from klearning.numerics.statistics import Interval
 from klearning.numerics.types import Floats
+from klearning.tabular.trials.runs import Runs
 
 RESAMPLES = 2000
 
@@ -31,14 +31,14 @@ def growth(results: Results) -> dict[str, dict[str, Growth]]:
     return exponents
 
 
-def growth_in_time(runs: BatchRecord) -> Growth:
+def growth_in_time(runs: Runs) -> Growth:
     late = runs.points >= runs.points[-1] / 10
-    L, S, A = (runs.batch.spec.world[key] for key in ("horizon", "states", "actions"))
+    L, S, A = (runs.spec.world[key] for key in ("horizon", "states", "actions"))
     bound = regret_bound(Size(L, S, A).totals, runs.points[late], NOISE)
     return fit(runs.points[late], runs.regret[:, late], bound)
 
 
-def growth_in_size(letter: str, line: Sequence[Size], runs: Sequence[BatchRecord]) -> Growth:
+def growth_in_size(letter: str, line: Sequence[Size], runs: Sequence[Runs]) -> Growth:
     bound = np.array([regret_bound(size.totals, f.points[-1], NOISE) for size, f in zip(line, runs)])
     last = np.stack([f.regret[:, -1] for f in runs], axis=1)
     return fit(np.array([getattr(size, letter) for size in line], float), last, bound)

@@ -1,26 +1,26 @@
 """New: what a value span, a support, a prior buys, bonus by bonus, on DeepSea and RiverSwim: a table.
 
-Every bonus that there is takes part; a new one has its lines here as soon as it is in `BONUSES`.
+Every bonus takes part except `visits`, whose plans take hundreds of times as long (docs/evidence/visits.md).
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
 
 import numpy as np
 
-from klearning.lab.experiments.batch import Batch, BatchRecord, get
+from klearning.lab.experiments.spec import Spec
 from klearning.lab.experiments.store import Store
 from klearning.lab.papers.claims import table
-from klearning.lab.papers.figure import Figure
-from klearning.lab.papers.odonoghue2021.cases import NOISE, SEEDS, Case
+from klearning.lab.papers.odonoghue2021.cases import NOISE, SEEDS, Case, CaseStudy
 from klearning.numerics.statistics import mean_interval, median_time
 from klearning.numerics.types import Floats
 from klearning.tabular.agents.k_learning import KLearning
 from klearning.tabular.beliefs.rewards import Gaussian
 from klearning.tabular.beliefs.transitions import Dirichlet
-from klearning.tabular.optimism.bonuses import BONUSES
+from klearning.tabular.optimism.bonuses import BONUSES, BonusName
+from klearning.tabular.trials.runs import Runs
 
+COMPARED = tuple(name for name in BONUSES if name != "visits")
 CASES = {
     "DeepSea, depth 10": Case({"name": "deep_sea", "depth": 10, "noise": NOISE}, 10_000, 0.3, 1.0),
     "DeepSea, depth 20": Case({"name": "deep_sea", "depth": 20, "noise": NOISE}, 10_000, 0.3, 1.0),
@@ -33,36 +33,31 @@ KNOWN = (
 )  # fmt: skip
 
 
-Key = tuple[str, str, str]  # bonus, what is known, case
+Key = tuple[BonusName, str, str]  # bonus, what is known, case
 
 
 @dataclass(frozen=True, eq=False)
-class Knowledge(Figure[dict[Key, BatchRecord]]):
+class Knowledge(CaseStudy[dict[Key, Runs]]):
     """A table, no picture."""
 
     name: str = "knowledge"
-    seeds: int = SEEDS
-    by_name_only: ClassVar[bool] = True
 
-    def small(self) -> Self:
-        return replace(self, seeds=3)
-
-    def batches(self) -> dict[Key, Batch]:
+    def runs(self) -> dict[Key, Spec]:
         return {
-            (bonus, known, name): batch(CASES[name], bonus, known, self.seeds)
+            (bonus, known, name): spec(CASES[name], bonus, known, self.seeds)
             for bonus, known, name in keys()
             if can_be_known(CASES[name], known)
         }
 
-    def read(self, store: Store) -> dict[Key, BatchRecord]:
-        return {key: get(store, one) for key, one in self.batches().items()}
+    def read(self, store: Store) -> dict[Key, Runs]:
+        return self.results(store)
 
-    def table(self, results: dict[Key, BatchRecord]) -> str:
-        """First hit / solved on DeepSea, medians, – where most seeds never do; regret on RiverSwim."""
+    def table(self, results: dict[Key, Runs]) -> str:
+        """First hit / solved on DeepSea, medians, – if most seeds never do; regret on RiverSwim."""
         cells = {key: _cell(results[key]) if key in results else "" for key in keys()}
         rows = [
             (f"`{bonus}`", known, *(cells[bonus, known, name] for name in CASES))
-            for bonus in BONUSES
+            for bonus in COMPARED
             for known in KNOWN
         ]
         return table(("bonus", "the agent is told", *CASES), rows)
@@ -72,7 +67,7 @@ FIGURES = (Knowledge(),)
 
 
 def keys() -> Iterator[Key]:
-    return ((bonus, known, name) for bonus in BONUSES for known in KNOWN for name in CASES)
+    return ((bonus, known, name) for bonus in COMPARED for known in KNOWN for name in CASES)
 
 
 def can_be_known(case: Case, known: str) -> bool:
@@ -80,8 +75,8 @@ def can_be_known(case: Case, known: str) -> bool:
     return not (known == STATIONARY and case.world["name"] == "deep_sea")
 
 
-def batch(case: Case, bonus: str, known: str, seeds: int = SEEDS) -> Batch:
-    prior, told = case.prior, "nothing"
+def spec(case: Case, bonus: BonusName, known: str, seeds: int = SEEDS) -> Spec:
+    prior, hint = case.prior, "nothing"
     if known == STATIONARY:
         prior = replace(prior, stationary=True)
     if "value span" in known:
@@ -91,14 +86,14 @@ def batch(case: Case, bonus: str, known: str, seeds: int = SEEDS) -> Batch:
     if known == "a third of the mass":
         prior = replace(prior, transitions=Dirichlet(case.mass / 3.0))
     if "support" in known:
-        told = "support"
+        hint = "support"
     if known == "all transitions":
-        told = "transitions"
-    return case.batch(KLearning(bonus=bonus), prior, "knowledge", seeds, told)
+        hint = "transitions"
+    return case.spec(KLearning(bonus=bonus), prior, "knowledge", seeds, hint)
 
 
-def _cell(results: BatchRecord) -> str:
-    if results.batch.spec.world["name"] == "deep_sea":
+def _cell(results: Runs) -> str:
+    if results.spec.world["name"] == "deep_sea":
         return " / ".join(_time(times) for times in (results.first_hit, results.solved))
     mean = mean_interval(results.regret[:, -1])
     return f"{mean.estimate:.0f} [{mean.low:.0f}, {mean.high:.0f}]"

@@ -1,83 +1,30 @@
 """Figure 2 for a hundred thousand seeds, with those of its agents that a GPU plays.
 
-The first `SCOUTS` seeds of an agent go up to the cap. Where half of them or fewer solve a depth, no more are run there.
-Else all seeds are played for as long as 99 of a hundred scouts took, and the few that have not solved it by then are
-played again, from their first episode up to the cap: a seed's numbers do not depend on those beside it.
+The first `SCOUTS` seeds of an agent are run first. If most of them fail to solve a depth, no more are run there.
 """
 
-import hashlib
-import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
-from klearning import gpu
-from klearning.lab.experiments.batch import arrays_of
+from klearning.lab.experiments.spec import Spec, make_spec
 from klearning.lab.experiments.store import Store
 from klearning.lab.papers.claims import table
 from klearning.lab.papers.figure import Figure
 from klearning.lab.papers.odonoghue2021.figure2 import FIGURES as ON_CPU
-from klearning.lab.papers.odonoghue2021.figure2 import QUICK_DEPTHS, draw
+from klearning.lab.papers.odonoghue2021.figure2 import QUICK_DEPTHS, draw, times_of
 from klearning.lab.papers.odonoghue2021.learning_times import Times, most_seeds
 from klearning.lab.papers.odonoghue2021.protocols import K_OPTIMAL, K_SCHEDULE, TEXT, THOMPSON, DeepSeaProtocol
+from klearning.numerics.display.plots import Picture
 from klearning.numerics.statistics import mean_interval, median_time
-from klearning.numerics.types import Arrays, Floats
-from klearning.simulators.codec import agent_data, prior_data
-from klearning.tabular.trials.agent import Agent
+from klearning.numerics.types import Floats
 
-VERSION = 1
-PLAYERS = (K_OPTIMAL, K_SCHEDULE, THOMPSON, "RLSVI", "BEB × 0.01")  # those with a form on the device
+PLAYERS = (K_OPTIMAL, K_SCHEDULE, THOMPSON, "RLSVI", "BEB × 0.01")  # those that a GPU plays
 SEEDS, QUICK_SEEDS = 100_000, 1000
 CAP = 10_000
 SCOUTS = 1000
-MOST = 0.99  # of the scouts
-
-
-@dataclass(frozen=True, eq=False)
-class Crowd:
-    """All seeds of an agent at one depth."""
-
-    protocol: DeepSeaProtocol
-    label: str
-    depth: int
-    seeds: int
-    cap: int
-
-    @property
-    def agent(self) -> Agent:
-        return self.protocol.contestants()[self.label]
-
-    @property
-    def canonical(self) -> str:
-        world, prior = self.protocol.world_data(self.depth), prior_data(self.protocol.prior)
-        data = {"kind": "crowd", "version": VERSION, "device": "gpu", "scouts": SCOUTS, "most": MOST, "cap": self.cap}
-        data |= {"agent": agent_data(self.agent), "world": world, "prior": prior, "seeds": self.seeds}
-        return json.dumps(data, sort_keys=True, separators=(",", ":"))
-
-    @property
-    def name(self) -> str:
-        return hashlib.sha256(self.canonical.encode()).hexdigest()
-
-    def play(self) -> Arrays:
-        """Times to solve, nan where the cap came first: of all seeds, or of the scouts where most of them fail."""
-        seeds = np.arange(self.seeds)
-        scouts = self._times(seeds[:SCOUTS], self.cap)
-        if self.seeds <= SCOUTS or np.isfinite(scouts).mean() <= 0.5:
-            return {"solved": scouts}
-        others = seeds[SCOUTS:]
-        times = self._times(others, math.ceil(np.nanquantile(scouts, MOST)))
-        if (slow := np.isnan(times)).any():
-            times[slow] = self._times(others[slow], self.cap)
-        return {"solved": np.concatenate([scouts, times])}
-
-    def _times(self, seeds: Any, episodes: int) -> Floats:
-        times: Floats = gpu.solved_times(
-            self.agent, self.protocol.world(self.depth), self.protocol.prior, episodes, seeds.tolist()
-        )
-        return times
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +37,8 @@ class ManySeeds(Figure[Times]):
     seeds: int = SEEDS
     cap: int = CAP
 
+    looks: ClassVar[Sequence[int]] = (SCOUTS,)
+
     @property
     def file(self) -> str:
         return f"{self.name}_gpu_{self.protocol.name}"
@@ -97,21 +46,25 @@ class ManySeeds(Figure[Times]):
     def small(self) -> Self:
         return replace(self, depths=QUICK_DEPTHS[self.protocol.name], seeds=QUICK_SEEDS)
 
-    def wholes(self) -> dict[tuple[str, int], Crowd]:
-        """By label and depth."""
+    def runs(self) -> dict[tuple[str, int, int], Spec]:
+        """By label, depth and first seed. Times are kept, and what became of a seed that was run to the cap."""
+        spans = {0: min(self.seeds, SCOUTS), SCOUTS: self.seeds - SCOUTS}
         return {
-            (label, depth): Crowd(self.protocol, label, depth, self.seeds, self.cap)
+            (label, depth, first): make_spec(
+                self.protocol.world_data(depth), self.protocol.contestants()[label], self.protocol.prior,
+                episodes=self.cap, seeds=range(first, first + count), protocol=self.protocol.name, stop="solved",
+                keep=[self.cap], device="gpu",
+            )
             for label in PLAYERS
             for depth in self.depths
-        }
+            for first, count in spans.items()
+            if count > 0
+        }  # fmt: skip
 
     def read(self, store: Store) -> Times:
-        times: Times = {}
-        for (label, depth), crowd in self.wholes().items():
-            times.setdefault(label, {})[depth] = arrays_of(store, crowd)["solved"]
-        return times
+        return times_of(self.results(store).values(), self.protocol, self.cap)
 
-    def draw(self, results: Times, command: str) -> Any:
+    def draw(self, results: Times, command: str) -> Picture:
         return draw(results, self.protocol, self.cap, command)
 
     def table(self, results: Times) -> str:
@@ -127,7 +80,7 @@ def mean_table(times: Times, cap: int) -> str:
     rows = [[label, *(_cell(by_depth[d], cap) for d in depths)] for label, by_depth in times.items()]
     note = (
         f"Mean episodes until solved with its 95% interval, {most_seeds(times):,} seeds; after a stroke the share of "
-        "seeds that solved, where not all did (the mean is theirs); >: half or more of the first "
+        "seeds that solved, if not all did (the mean is theirs); >: most of the first "
         f"{SCOUTS:,} seeds needed longer than the cap of {cap:,} episodes, and no more were run."
     )
     return f"{table(['agent', *(f'L = {d}' for d in depths)], rows)}\n{note}\n"

@@ -3,16 +3,16 @@ the agent is told more than the prior says, which transitions are possible or al
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 
-from klearning.lab.experiments.batch import TOLD, Batch, get
+from klearning.lab.experiments.spec import HINTS, Spec
 from klearning.lab.experiments.store import Store
-from klearning.lab.figures.canvas import new_grid, series, styled
 from klearning.lab.papers.claims import table
-from klearning.lab.papers.figure import Figure
-from klearning.lab.papers.odonoghue2021.cases import NOISE, SEEDS, Case
+from klearning.lab.papers.odonoghue2021.cases import NOISE, SEEDS, Case, CaseStudy
+from klearning.numerics.display.canvas import new_grid, series, styled
+from klearning.numerics.display.plots import Picture
 from klearning.numerics.statistics import mean_interval
 from klearning.numerics.types import Floats
 from klearning.tabular.agents.k_learning import KLearning
@@ -39,7 +39,7 @@ AXES: dict[str, tuple[Level, ...]] = {
     "prior mean of rewards": (-1.0, -0.3, 0.0, 0.3, 1.0),
     "prior sd of rewards": (0.1, 0.3, 1.0, 3.0),
     "Dirichlet mass / usual mass": (0.1, 0.3, 1.0, 3.0, 10.0),
-    "told of transitions": TOLD,
+    "told of transitions": HINTS,
 }
 
 
@@ -48,25 +48,20 @@ Results = dict[Key, Floats]  # regret of every seed
 
 
 @dataclass(frozen=True, eq=False)
-class Misspecification(Figure[Results]):
+class Misspecification(CaseStudy[Results]):
     """Every case, agent, axis and level."""
 
     name: str = "misspecification"
-    seeds: int = SEEDS
-    by_name_only: ClassVar[bool] = True
 
-    def small(self) -> Self:
-        return replace(self, seeds=3)
-
-    def batches(self) -> dict[Key, Batch]:
+    def runs(self) -> dict[Key, Spec]:
         return {
-            (name, who, axis, x): batch(CASES[name], AGENTS[who], axis, x, self.seeds) for name, who, axis, x in keys()
+            (name, who, axis, x): spec(CASES[name], AGENTS[who], axis, x, self.seeds) for name, who, axis, x in keys()
         }
 
     def read(self, store: Store) -> Results:
-        return {key: get(store, one).regret[:, -1] for key, one in self.batches().items()}
+        return {key: runs.regret[:, -1] for key, runs in self.results(store).items()}
 
-    def draw(self, results: Results, command: str) -> Any:
+    def draw(self, results: Results, command: str) -> Picture:
         return draw(results, self.seeds, command)
 
     def table(self, results: Results) -> str:
@@ -80,9 +75,9 @@ def keys() -> Iterator[Key]:
     return ((name, who, axis, x) for name in CASES for who in AGENTS for axis, levels in AXES.items() for x in levels)
 
 
-def batch(case: Case, agent: Agent, axis: str, level: Level, seeds: int = SEEDS) -> Batch:
+def spec(case: Case, agent: Agent, axis: str, level: Level, seeds: int = SEEDS) -> Spec:
     """The case with one thing changed; at its own level nothing is."""
-    prior, reward, told = replace(case.prior, span=case.span), case.reward, "nothing"
+    prior, reward, hint = replace(case.prior, span=case.span), case.reward, "nothing"
     if axis == "stated noise / true noise":
         prior = replace(prior, reward=replace(reward, noise=reward.noise * float(level)))
     elif axis == "prior mean of rewards":
@@ -92,12 +87,12 @@ def batch(case: Case, agent: Agent, axis: str, level: Level, seeds: int = SEEDS)
     elif axis == "Dirichlet mass / usual mass":
         prior = replace(prior, transitions=Dirichlet(case.mass * float(level)))
     else:
-        told = str(level)
-    return case.batch(agent, prior, "misspecified", seeds, told)
+        hint = str(level)
+    return case.spec(agent, prior, "misspecified", seeds, hint)
 
 
 @styled
-def draw(results: Results, seeds: int, command: str) -> Any:
+def draw(results: Results, seeds: int, command: str) -> Picture:
     figure, grid = new_grid(len(CASES), len(AXES), width=11.5, height=2.1 * len(CASES))
     for row, name in zip(grid, CASES):
         most = max(float(regret.mean()) for (case, *_), regret in results.items() if case == name)
@@ -132,7 +127,7 @@ def _shown(level: Level) -> str:
 
 
 def markdown(results: Results) -> str:
-    """Mean regret of every case, agent and level; in bold where nothing is changed."""
+    """Mean regret of every case, agent and level; in bold if nothing is changed."""
     columns = [(name, who) for name in CASES for who in AGENTS]
     rows = []
     for axis, levels in AXES.items():

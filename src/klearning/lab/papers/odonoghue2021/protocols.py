@@ -24,6 +24,7 @@ from klearning.tabular.beliefs.belief import Prior
 from klearning.tabular.beliefs.rewards import Gaussian
 from klearning.tabular.beliefs.transitions import Dirichlet
 from klearning.tabular.models.mdp import MDP
+from klearning.tabular.optimism.bonuses import BonusName
 from klearning.tabular.trials.agent import Agent
 from klearning.tabular.worlds.deep_sea import deep_sea
 
@@ -34,7 +35,7 @@ class DeepSeaProtocol(Protocol):
 
     noise: float
     prior: Prior
-    bonus: str
+    bonus: BonusName
 
     @property
     def heading(self) -> str:

@@ -7,12 +7,11 @@ covered too, for it is an upper bound, and nowhere above `paper` (docs/evidence/
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from klearning.lab.experiments.batch import Batch, BatchRecord, geometric_points
-from klearning.lab.experiments.spec import make_spec
+from klearning.lab.experiments.spec import Spec, make_spec
 from klearning.lab.papers.claims import Claim
 from klearning.lab.theory import regret_bound
 from klearning.numerics.types import Floats
@@ -21,11 +20,14 @@ from klearning.tabular.agents.psrl import PSRL
 from klearning.tabular.beliefs.belief import Prior
 from klearning.tabular.beliefs.rewards import Beta
 from klearning.tabular.beliefs.transitions import Dirichlet
+from klearning.tabular.optimism.bonuses import BonusName
 from klearning.tabular.trials.agent import Agent
+from klearning.tabular.trials.runs import Runs
 
 PRIOR = Prior(Beta(1.0, 1.0), Dirichlet(mass=1.0))
 NOISE = 0.5  # σ of a coin flip
-BONUSES, TEMPERATURES = ("paper", "sharp", "reward"), ("optimal", "schedule")
+BONUSES: tuple[BonusName, ...] = ("paper", "sharp", "reward")
+TEMPERATURES: tuple[Literal["optimal", "schedule"], ...] = ("optimal", "schedule")
 COVERED = ("paper", "sharp")
 THOMPSON = "Thompson sampling"
 
@@ -68,13 +70,12 @@ def covered() -> list[str]:
     return [label(bonus, rule) for bonus in COVERED for rule in TEMPERATURES]
 
 
-def batch(size: Size, agent: Agent, worlds: int, episodes: int) -> Batch:
+def spec(size: Size, agent: Agent, worlds: int, episodes: int) -> Spec:
     world = {"name": "random_mdp", "states": size.S, "actions": size.A, "horizon": size.L}
-    spec = make_spec(world, agent, PRIOR, episodes=episodes, protocol="bayes")
-    return Batch(spec, worlds, geometric_points(episodes))
+    return make_spec(world, agent, PRIOR, episodes=episodes, protocol="bayes", seeds=worlds, keep="points")
 
 
-Results = dict[Size, dict[str, BatchRecord]]
+Results = dict[Size, dict[str, Runs]]
 
 
 def never_crossed(results: Results, names: Sequence[str]) -> dict[str, float]:
@@ -83,15 +84,15 @@ def never_crossed(results: Results, names: Sequence[str]) -> dict[str, float]:
             for name in names}  # fmt: skip
 
 
-def share_of_bound(size: Size, runs: BatchRecord) -> Floats:
+def share_of_bound(size: Size, runs: Runs) -> Floats:
     return runs.regret.mean(axis=0) / regret_bound(size.totals, runs.points, NOISE)
 
 
 def least_optimism(results: Results, names: Sequence[str]) -> dict[str, float]:
-    """The least of mean f_t − mean V* over all sizes and episodes, in standard errors: below zero f is no bound."""
+    """The least of mean f_t − mean V* over all sizes and episodes, in standard errors: below zero f is not a bound."""
     least = {}
     for name in names:
-        slack = [by[name].bound - by[name].optimal[:, None] for by in results.values()]  # type: ignore[operator]
+        slack = [by[name].diagnostics["bound"] - by[name].optimal_values[:, None] for by in results.values()]
         errors = [x.std(axis=0, ddof=1) / np.sqrt(len(x)) for x in slack]
         least[name] = min(float((x.mean(axis=0) / e).min()) for x, e in zip(slack, errors))
     return least
@@ -101,7 +102,7 @@ def promise_kept(results: Results, names: Sequence[str]) -> dict[str, float]:
     """The largest ratio of mean regret to the mean of Σ Φ, what the agent said that it would be at most, by label."""
     return {
         name: max(
-            float((by_name[name].regret.mean(axis=0) / by_name[name].promised.mean(axis=0)).max())
+            float((by_name[name].regret.mean(axis=0) / by_name[name].promised_regret.mean(axis=0)).max())
             for by_name in results.values()
         )
         for name in names

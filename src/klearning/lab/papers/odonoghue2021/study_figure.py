@@ -3,11 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from klearning.lab.experiments.batch import Batch, get
+from klearning.lab.experiments.spec import Spec
 from klearning.lab.experiments.store import Store
-from klearning.lab.figures.canvas import new_grid, series, styled
 from klearning.lab.papers.claims import Claim, table
 from klearning.lab.papers.figure import Figure
 from klearning.lab.papers.odonoghue2021.bayes_regret import draw_bounds
@@ -21,12 +18,14 @@ from klearning.lab.papers.odonoghue2021.study import (
     THOMPSON,
     Results,
     Size,
-    batch,
     claims,
     contestants,
     label,
+    spec,
 )
 from klearning.lab.theory import regret_bound
+from klearning.numerics.display.canvas import draw_mean, new_grid, series, styled
+from klearning.numerics.display.plots import Picture
 from klearning.numerics.statistics import mean_interval
 
 
@@ -49,25 +48,34 @@ class Study(Figure[Results]):
         short = dict.fromkeys((size for line in GRID.values() for size in line), (self.worlds, self.episodes))
         return {**short, LONG: (self.long_worlds, self.long_episodes)}
 
-    def batches(self) -> dict[tuple[Size, str], Batch]:
+    def runs(self) -> dict[tuple[Size, str], Spec]:
         return {
-            (size, who): batch(size, agent, *extent)
+            (size, who): spec(size, agent, *extent)
             for size, extent in self.sizes().items()
             for who, agent in contestants().items()
         }
 
     def read(self, store: Store) -> Results:
-        batches = self.batches()
-        return {size: {who: get(store, batches[size, who]) for who in contestants()} for size in self.sizes()}
+        found = self.results(store)
+        return {size: {who: found[size, who] for who in contestants()} for size in self.sizes()}
 
-    def draw(self, results: Results, command: str) -> Any:
-        return draw(results, command)
+    @styled
+    def draw(self, results: Results, command: str) -> Picture:
+        figure, axes = new_grid(1, 3, width=11.5, height=3.9)
+        _regret_panel(axes[0, 0], results)
+        _promise_panel(axes[0, 1], results)
+        _growth_panel(axes[0, 2], growth(results))
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", frameon=False, fontsize=7, ncols=5)
+        figure.supxlabel(f"Beta(1, 1) coins, Dirichlet mass 1; bands and bars: 95%; {command}", fontsize=6)
+        return figure
 
     def claims(self, results: Results) -> list[Claim]:
         return claims(results)
 
     def table(self, results: Results) -> str:
-        return tables(results)
+        """Regret after the last episode, and growth exponents, in Markdown."""
+        return f"{_regret_table(results)}\n{_growth_table(growth(results))}"
 
 
 FIGURES = (Study(),)
@@ -78,34 +86,19 @@ LETTERS = {"T": "T (last tenfold)", "L": "L", "S": "S a layer", "A": "A"}
 STYLES = dict(zip(contestants(), map(series, (0, 1, 2, 3, 4, 5, 7))))  # 6 is black, which the bound has
 
 
-@styled
-def draw(results: Results, command: str) -> Any:
-    figure, axes = new_grid(1, 3, width=11.5, height=3.9)
-    _regret_panel(axes[0, 0], results)
-    _promise_panel(axes[0, 1], results)
-    _growth_panel(axes[0, 2], growth(results))
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", frameon=False, fontsize=7, ncols=5)
-    figure.supxlabel(f"Beta(1, 1) coins, Dirichlet mass 1; bands and bars: 95%; {command}", fontsize=6)
-    return figure
-
-
 def _regret_panel(axes: Any, results: Results) -> None:
     by_name = results[LONG]
-    t = by_name[THOMPSON].points
+    t = by_name[THOMPSON].points.astype(float)
     for i, (name, runs) in enumerate(by_name.items()):
-        mean, error = runs.regret.mean(axis=0), runs.regret.std(axis=0, ddof=1) / np.sqrt(len(runs.regret))
-        axes.plot(t, mean, label=name, linewidth=1.3, markersize=3.5, markevery=(i, 8), **STYLES[name])
-        band = {"color": STYLES[name]["color"], "alpha": 0.15, "lw": 0}
-        axes.fill_between(t, mean - 1.96 * error, mean + 1.96 * error, **band)
+        draw_mean(axes, t, runs.regret, STYLES[name], label=name, markevery=(i, 8))
     draw_bounds(axes, LONG, t)
-    axes.set_title(f"{len(by_name[THOMPSON].optimal)} MDPs, {LONG.L} layers of {LONG.S} states, {LONG.A} actions")
+    axes.set_title(f"{len(by_name[THOMPSON].seeds)} MDPs, {LONG.L} layers of {LONG.S} states, {LONG.A} actions")
 
 
 def _promise_panel(axes: Any, results: Results) -> None:
     for i, name in enumerate(label(bonus, rule) for bonus in BONUSES for rule in TEMPERATURES):
         runs = results[LONG][name]
-        share = runs.regret.mean(axis=0) / runs.promised.mean(axis=0)
+        share = runs.regret.mean(axis=0) / runs.promised_regret.mean(axis=0)
         axes.plot(runs.points, share, linewidth=1.3, markersize=3.5, markevery=(i, 8), **STYLES[name])
     axes.axhline(1.0, color="black", linewidth=1.2)
     axes.set(xscale="log", yscale="log", xlabel="episode", ylabel=r"mean regret / mean of $\Sigma_t \Phi_t$")
@@ -126,11 +119,6 @@ def _growth_panel(axes: Any, exponents: dict[str, dict[str, Growth]]) -> None:
     axes.set(ylabel="fitted exponent", title="growth of mean regret; line: of the bound")
 
 
-def tables(results: Results) -> str:
-    """Regret after the last episode, and growth exponents, in Markdown."""
-    return f"{_regret_table(results)}\n{_growth_table(growth(results))}"
-
-
 def _regret_table(results: Results) -> str:
     """Of every agent and size, with the bound and how much was run."""
     rows = []
@@ -140,7 +128,7 @@ def _regret_table(results: Results) -> str:
     some = {size: by_name[THOMPSON] for size, by_name in results.items()}
     bounds = [regret_bound(size.totals, runs.points[-1], NOISE) for size, runs in some.items()]
     rows.append(["the theorem's bound", *(f"{bound:.0f}" for bound in bounds)])
-    rows.append(["worlds × episodes", *(f"{len(runs.optimal)} × {runs.points[-1]:.0f}" for runs in some.values())])
+    rows.append(["worlds × episodes", *(f"{len(runs.seeds)} × {runs.points[-1]:.0f}" for runs in some.values())])
     return table(["L, S a layer, A", *(f"{s.L}, {s.S}, {s.A}" for s in results)], rows)
 
 

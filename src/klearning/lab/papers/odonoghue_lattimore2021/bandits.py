@@ -6,18 +6,17 @@ means with unit noise, σ = 1, and of Beta(1, 1) coins, σ = ½.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from klearning.lab.experiments.batch import Batch, BatchRecord, geometric_points, get
-from klearning.lab.experiments.spec import make_spec
+from klearning.lab.experiments.spec import Spec, make_spec
 from klearning.lab.experiments.store import Store
-from klearning.lab.experiments.summaries import StoreSummary
-from klearning.lab.figures.canvas import new_grid, series, styled
-from klearning.lab.papers.claims import Claim, Verdict, table
+from klearning.lab.papers.claims import Claim, table
 from klearning.lab.papers.figure import Curve, Figure, Plot, mean_curve
 from klearning.lab.theory.bandits import bandit_regret_bound, thompson_is_optimistic
+from klearning.numerics.display.canvas import draw_mean, new_grid, series, styled
+from klearning.numerics.display.plots import Picture
 from klearning.numerics.statistics import mean_interval
 from klearning.tabular.agents.k_learning import KLearning
 from klearning.tabular.agents.psrl import PSRL
@@ -27,6 +26,7 @@ from klearning.tabular.beliefs.belief import Prior
 from klearning.tabular.beliefs.rewards import Beta, Gaussian
 from klearning.tabular.beliefs.transitions import Dirichlet
 from klearning.tabular.trials.agent import Agent
+from klearning.tabular.trials.runs import Runs
 
 ARMS = 10
 VARIATIONAL, THOMPSON, K_LEARNING = "VBOS", "Thompson sampling", "K-learning"
@@ -53,7 +53,7 @@ KINDS = {
     "normal arms": Kind(Prior(Gaussian(0.0, 1.0, 1.0), Dirichlet(1.0)), 1.0, 0.003),
     "coins": Kind(Prior(Beta(1.0, 1.0), Dirichlet(1.0)), 0.5, 0.01),
 }
-Results = dict[str, dict[str, BatchRecord]]  # by kind and agent
+Results = dict[str, dict[str, Runs]]  # by kind and agent
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,33 +63,61 @@ class Bandits(Figure[Results]):
     name: str = "bandits"
     worlds: int = 1000
     episodes: int = 1000
+    title: ClassVar[str] = "Bandits"
 
     def small(self) -> Self:
         return replace(self, worlds=60, episodes=200)
 
-    def batches(self) -> dict[tuple[str, str], Batch]:
+    def runs(self) -> dict[tuple[str, str], Spec]:
         world = {"name": "random_mdp", "states": 1, "actions": ARMS, "horizon": 1}
-        points = geometric_points(self.episodes)
+        extent: dict[str, Any] = {"episodes": self.episodes, "seeds": self.worlds, "keep": "points"}
         return {
-            (name, who): Batch(
-                make_spec(world, agent, kind.prior, episodes=self.episodes, protocol=PROTOCOL), self.worlds, points
-            )
+            (name, who): make_spec(world, agent, kind.prior, protocol=PROTOCOL, **extent)
             for name, kind in KINDS.items()
             for who, agent in kind.contestants().items()
         }
 
     def read(self, store: Store) -> Results:
-        records = {key: get(store, batch) for key, batch in self.batches().items()}
-        return {name: {who: records[name, who] for who in kind.contestants()} for name, kind in KINDS.items()}
+        found = self.results(store)
+        return {name: {who: found[name, who] for who in kind.contestants()} for name, kind in KINDS.items()}
 
-    def draw(self, results: Results, command: str) -> Any:
-        return draw(results, command)
+    @styled
+    def draw(self, results: Results, command: str) -> Picture:
+        figure, grid = new_grid(1, len(results), width=9.6, height=3.9)
+        for axes, (name, by_agent) in zip(grid[0], results.items()):
+            t = by_agent[VARIATIONAL].points
+            for i, (who, runs) in enumerate(by_agent.items()):
+                style, label = series(LOOKS.get(who, 1)), who.split(" (")[0]
+                draw_mean(axes, t, runs.regret, style, label=label, markevery=(2 * i, 8))
+            bound = bandit_regret_bound(ARMS, t, KINDS[name].noise)
+            axes.plot(t, bound, color="black", linewidth=1.2, label="bound of the theorem")
+            axes.set(xscale="log", yscale="log", xlabel="round", xlim=(1, t[-1]))
+            axes.set_title(f"{len(by_agent[VARIATIONAL].seeds)} bandits, {ARMS} {name}")
+        grid[0, 0].set_ylabel("mean cumulative regret")
+        handles, labels = grid[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", frameon=False, fontsize=8, ncols=len(labels))
+        figure.supxlabel(f"N(0, 1) arms with unit noise; Beta(1, 1) coins; bands: 95%; {command}", fontsize=6)
+        return figure
 
     def claims(self, results: Results) -> list[Claim]:
-        return claims(results)
+        return [
+            below_the_bound(results),
+            optimism(results),
+            promise(results),
+            thompson_in_the_set(),
+            beside_thompson(results),
+        ]
 
     def table(self, results: Results) -> str:
-        return regret_table(results)
+        """Regret after the last round, with intervals, and the bound."""
+        rows = []
+        for name, by_agent in results.items():
+            for who, runs in by_agent.items():
+                x = mean_interval(runs.regret[:, -1])
+                rows.append((name, who, f"{x.estimate:.1f} [{x.low:.1f}, {x.high:.1f}]"))
+            rows.append((name, "bound of the theorem", f"{_bound(name, by_agent[VARIATIONAL])[-1]:.0f}"))
+        rounds = int(next(iter(results.values()))[VARIATIONAL].points[-1])
+        return table(("arms", "agent", f"Bayes regret after {rounds:,} rounds"), rows)
 
     def contestants(self) -> Mapping[str, Mapping[str, Agent]]:
         return {PROTOCOL: {who: agent for kind in KINDS.values() for who, agent in kind.contestants().items()}}
@@ -97,58 +125,24 @@ class Bandits(Figure[Results]):
     def plots(self, results: Results) -> list[Plot]:
         return [plot(name, by_agent) for name, by_agent in results.items()]
 
-    def verdict(self, summary: StoreSummary) -> Verdict | None:
-        if (largest := self.read_largest(summary.store)) is None:
-            return None
-        figure, results = largest
-        return Verdict(
-            "Bandits", f"{figure.worlds:,} bandits of each kind, {figure.episodes:,} rounds", claims(results)
-        )
+    @property
+    def size(self) -> str:
+        return f"{self.worlds:,} bandits of each kind, {self.episodes:,} rounds"
 
 
 FIGURES = (Bandits(),)
 
 
-def plot(name: str, by_agent: dict[str, BatchRecord]) -> Plot:
+def plot(name: str, by_agent: dict[str, Runs]) -> Plot:
     """Of one kind of arms."""
     agents, first = KINDS[name].contestants(), by_agent[VARIATIONAL]
-    curves = [mean_curve(who, type(agents[who]).__name__, r.points, r.regret) for who, r in by_agent.items()]
-    bound = Curve("bound of the theorem", "", first.points, bandit_regret_bound(ARMS, first.points, KINDS[name].noise))
-    count = len(first.optimal)
+    t = first.points.astype(float)
+    curves = [mean_curve(who, type(agents[who]).__name__, t, runs.regret) for who, runs in by_agent.items()]
+    bound = Curve("bound of the theorem", "", t, bandit_regret_bound(ARMS, t, KINDS[name].noise))
+    count = len(first.seeds)
     caption = f"Exact regret, mean over {count:,} bandits drawn from the prior; bands: 95% intervals of the mean."
     axes = "round", "mean cumulative regret"
     return Plot(f"Bandits: {ARMS} {name}", *axes, [*curves, bound], caption, x_log=True, y_log=True)
-
-
-@styled
-def draw(results: Results, command: str) -> Any:
-    figure, grid = new_grid(1, len(results), width=9.6, height=3.9)
-    for axes, (name, by_agent) in zip(grid[0], results.items()):
-        t = by_agent[VARIATIONAL].points
-        for i, (who, runs) in enumerate(by_agent.items()):
-            mean, error = runs.regret.mean(axis=0), runs.regret.std(axis=0, ddof=1) / np.sqrt(len(runs.regret))
-            style = series(LOOKS.get(who, 1))
-            axes.plot(t, mean, label=who.split(" (")[0], linewidth=1.3, markersize=3.5, markevery=(2 * i, 8), **style)
-            axes.fill_between(t, mean - 1.96 * error, mean + 1.96 * error, color=style["color"], alpha=0.15, lw=0)
-        bound = bandit_regret_bound(ARMS, t, KINDS[name].noise)
-        axes.plot(t, bound, color="black", linewidth=1.2, label="bound of the theorem")
-        axes.set(xscale="log", yscale="log", xlabel="round", xlim=(1, t[-1]))
-        axes.set_title(f"{len(by_agent[VARIATIONAL].optimal)} bandits, {ARMS} {name}")
-    grid[0, 0].set_ylabel("mean cumulative regret")
-    handles, labels = grid[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", frameon=False, fontsize=8, ncols=len(labels))
-    figure.supxlabel(f"N(0, 1) arms with unit noise; Beta(1, 1) coins; bands: 95%; {command}", fontsize=6)
-    return figure
-
-
-def claims(results: Results) -> list[Claim]:
-    return [
-        below_the_bound(results),
-        optimism(results),
-        promise(results),
-        thompson_in_the_set(),
-        beside_thompson(results),
-    ]
 
 
 def below_the_bound(results: Results) -> Claim:
@@ -169,7 +163,7 @@ def optimism(results: Results) -> Claim:
     least = {}
     for name, by_agent in results.items():
         runs = by_agent[VARIATIONAL]
-        slack = np.asarray(runs.bound) - runs.optimal[:, None]
+        slack = runs.diagnostics["bound"] - runs.optimal_values[:, None]
         error = slack.std(axis=0, ddof=1) / np.sqrt(len(slack))
         least[name] = float((slack.mean(axis=0) / error).min())
     numbers = "at least " + "; ".join(f"{x:.1f} standard errors above ({name})" for name, x in least.items())
@@ -181,7 +175,7 @@ def optimism(results: Results) -> Claim:
 def promise(results: Results) -> Claim:
     """Σ (bound − value of the policy) is no less than regret, on average, after every round."""
     ours = {name: by_agent[VARIATIONAL] for name, by_agent in results.items()}
-    means = {name: (runs.regret.mean(axis=0), runs.promised.mean(axis=0)) for name, runs in ours.items()}
+    means = {name: (runs.regret.mean(axis=0), runs.promised_regret.mean(axis=0)) for name, runs in ours.items()}
     holds = all(bool((regret < promised).all()) for regret, promised in means.values())
     numbers = "in the end " + "; ".join(f"{x[-1] / y[-1]:.0%} of it ({name})" for name, (x, y) in means.items())
     return Claim("proof of the theorem", "regret is at most what VBOS says, the sum of its optimism", holds, numbers)
@@ -208,17 +202,5 @@ def beside_thompson(results: Results) -> Claim:
     return Claim("ours", "VBOS and Thompson sampling have similar regret (within a factor of two)", holds, numbers)
 
 
-def regret_table(results: Results) -> str:
-    """Regret after the last round, with intervals, and the bound."""
-    rows = []
-    for name, by_agent in results.items():
-        for who, runs in by_agent.items():
-            x = mean_interval(runs.regret[:, -1])
-            rows.append((name, who, f"{x.estimate:.1f} [{x.low:.1f}, {x.high:.1f}]"))
-        rows.append((name, "bound of the theorem", f"{_bound(name, by_agent[VARIATIONAL])[-1]:.0f}"))
-    rounds = int(next(iter(results.values()))[VARIATIONAL].points[-1])
-    return table(("arms", "agent", f"Bayes regret after {rounds:,} rounds"), rows)
-
-
-def _bound(kind: str, runs: BatchRecord) -> Any:
+def _bound(kind: str, runs: Runs) -> Any:
     return bandit_regret_bound(ARMS, runs.points, KINDS[kind].noise)

@@ -7,16 +7,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from klearning.games.game import rock_paper_scissors
-from klearning.lab.experiments.spec import Spec, make_spec
+from klearning.lab.experiments.spec import Spec, match_spec
 from klearning.lab.experiments.store import Store
-from klearning.lab.figures.canvas import new_grid, series, styled
 from klearning.lab.papers.figure import Figure
 from klearning.lab.papers.odonoghue_lattimore_osband2021.regret import PLAYERS, WORST
+from klearning.numerics.display.canvas import new_grid, series, styled
+from klearning.numerics.display.plots import Picture
 from klearning.numerics.types import Floats
 
 ROUNDS, SEEDS = 1000, 10
-# close together where much happens: most is learnt in the first hundred rounds
+# close together where much happens: most is learned in the first hundred rounds
 TIMES = (*range(1, 31), *range(32, 101, 2), *range(105, 301, 5), *range(320, 1001, 20))
+WATCHED: dict[int, dict[str, Any]] = {  # by the first seed
+    0: {"seeds": [0], "snapshots": TIMES},
+    1: {"seeds": range(1, SEEDS)},
+}
 CORNERS = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])
 FINENESS = 60  # of the shading
 
@@ -35,25 +40,20 @@ class Mixtures(Figure[dict[str, Paths]]):
     name: str = "mixtures"
 
     def runs(self) -> dict[tuple[str, int], Spec]:
-        """By agent and seed."""
+        """By agent and first seed: the first one with snapshots, then all others."""
+        game = {"name": "rock_paper_scissors"}
         return {
-            (who, seed): make_spec(
-                {"name": "rock_paper_scissors"}, player, opponent=WORST, episodes=ROUNDS, seed=seed,
-                snapshots=TIMES if seed == 0 else (),
-            )
+            (who, seed): match_spec(game, player, opponent=WORST, episodes=ROUNDS, **more)
             for who, player in PLAYERS.items()
-            for seed in range(SEEDS)
-        }  # fmt: skip
-
-    def read(self, store: Store) -> dict[str, Paths]:
-        runs = self.runs()
-        records = {who: [store.get(runs[who, seed]) for seed in range(SEEDS)] for who in PLAYERS}
-        return {
-            who: Paths(own[0].arrays["snapshot_policy"], np.array([record.regret[-1] for record in own]))
-            for who, own in records.items()
+            for seed, more in WATCHED.items()
         }
 
-    def draw(self, results: dict[str, Paths], command: str) -> Any:
+    def read(self, store: Store) -> dict[str, Paths]:
+        found = self.results(store)
+        last = {who: np.concatenate([found[who, first].regret[:, -1] for first in WATCHED]) for who in PLAYERS}
+        return {who: Paths(found[who, 0].snapshots["policy"][0], last[who]) for who in PLAYERS}
+
+    def draw(self, results: dict[str, Paths], command: str) -> Picture:
         return draw(results, command)
 
 
@@ -61,7 +61,7 @@ FIGURES = (Mixtures(),)
 
 
 @styled
-def draw(results: dict[str, Paths], command: str) -> Any:
+def draw(results: dict[str, Paths], command: str) -> Picture:
     """A triangle per agent: the more could be taken from a mixture, the darker; a dot for every round that was kept."""
     game = rock_paper_scissors()
     grid = np.array([(i, j, FINENESS - i - j) for i in range(FINENESS + 1) for j in range(FINENESS + 1 - i)]) / FINENESS

@@ -6,18 +6,17 @@ bound of VAPOR's program on the expected value of the optimal policy is proved w
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from klearning.lab.experiments.batch import Batch, BatchRecord, geometric_points, get
-from klearning.lab.experiments.spec import make_spec
+from klearning.lab.experiments.spec import Spec, make_spec
 from klearning.lab.experiments.store import Store
-from klearning.lab.experiments.summaries import StoreSummary
-from klearning.lab.figures.canvas import new_grid, series, styled
-from klearning.lab.papers.claims import Claim, Verdict, table
+from klearning.lab.papers.claims import Claim, table
 from klearning.lab.papers.figure import Curve, Figure, Plot, mean_curve
 from klearning.lab.papers.odonoghue2021.protocols import TEXT
+from klearning.numerics.display.canvas import draw_mean, new_grid, series, styled
+from klearning.numerics.display.plots import Picture
 from klearning.numerics.statistics import Interval, mean_interval
 from klearning.tabular.agents.k_learning import KLearning
 from klearning.tabular.agents.psrl import PSRL
@@ -26,6 +25,7 @@ from klearning.tabular.beliefs.belief import Prior
 from klearning.tabular.beliefs.rewards import Gaussian
 from klearning.tabular.beliefs.transitions import Dirichlet
 from klearning.tabular.trials.agent import Agent
+from klearning.tabular.trials.runs import Runs
 
 VARIATIONAL, K_LEARNING, THOMPSON = "VAPOR", "K-learning", "Thompson sampling"
 CALIBRATED = "VAPOR, calibrated"  # not in the paper
@@ -39,14 +39,14 @@ PRIOR = Prior(Gaussian(0.0, 1.0, 1.0), Dirichlet(1.0))
 WORLD = {"name": "random_mdp", "states": 5, "actions": 2, "horizon": 5}
 PROTOCOL = "vapor"
 LOOKS = {K_LEARNING: 0, THOMPSON: 2, VARIATIONAL: 4, CALIBRATED: 5}  # the first two as in other papers' figures
-SHORTEST = 50  # episodes; the square of the depth where that is more
+SHORTEST = 50  # episodes; the square of the depth if that is more
 
 
 class Results(NamedTuple):
-    """Batches by depth and agent, and by agent."""
+    """Results by depth and agent, and by agent."""
 
-    seas: dict[int, dict[str, BatchRecord]]
-    worlds: dict[str, BatchRecord]
+    seas: dict[int, dict[str, Runs]]
+    worlds: dict[str, Runs]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,35 +58,66 @@ class Learning(Figure[Results]):
     seeds: int = 20
     worlds: int = 200
     episodes: int = 1000
+    title: ClassVar[str] = "VAPOR"
 
     def small(self) -> Self:
         return replace(self, depths=(5, 10, 15), seeds=10, worlds=30, episodes=200)
 
-    def batches(self) -> dict[tuple[int, str], Batch]:
+    def runs(self) -> dict[tuple[int, str], Spec]:
         """The random worlds have depth 0 here."""
-        batches = {}
+        specs: dict[tuple[int, str], Spec] = {}
+        kept: dict[str, Any] = {"protocol": PROTOCOL, "keep": "points"}
         for who, agent in AGENTS.items():
             for depth in self.depths:
                 count = max(SHORTEST, depth**2)
-                spec = make_spec(TEXT.world_data(depth), agent, TEXT.prior, episodes=count, protocol=PROTOCOL)
-                batches[depth, who] = Batch(spec, self.seeds, geometric_points(count))
-            spec = make_spec(WORLD, agent, PRIOR, episodes=self.episodes, protocol=PROTOCOL)
-            batches[0, who] = Batch(spec, self.worlds, geometric_points(self.episodes), "transitions")
-        return batches
+                world = TEXT.world_data(depth)
+                specs[depth, who] = make_spec(world, agent, TEXT.prior, episodes=count, seeds=self.seeds, **kept)
+            specs[0, who] = make_spec(
+                WORLD, agent, PRIOR, episodes=self.episodes, seeds=self.worlds, hint="transitions", **kept
+            )
+        return specs
 
     def read(self, store: Store) -> Results:
-        records = {key: get(store, batch) for key, batch in self.batches().items()}
-        seas = {depth: {who: records[depth, who] for who in AGENTS} for depth in self.depths}
-        return Results(seas, {who: records[0, who] for who in AGENTS})
+        found = self.results(store)
+        seas = {depth: {who: found[depth, who] for who in AGENTS} for depth in self.depths}
+        return Results(seas, {who: found[0, who] for who in AGENTS})
 
-    def draw(self, results: Results, command: str) -> Any:
-        return draw(results, command)
+    @styled
+    def draw(self, results: Results, command: str) -> Picture:
+        figure, grid = new_grid(1, 2, width=9.6, height=3.9)
+        sea, worlds = grid[0]
+        depths = list(results.seas)
+        for i, who in enumerate(AGENTS):
+            style = series(LOOKS[who])
+            times = [_time(results, depth, who) for depth in depths]
+            sea.plot(depths, [x.estimate for x in times], label=who, linewidth=1.3, markersize=4, **style)
+            sea.fill_between(
+                depths, [x.low for x in times], [x.high for x in times], color=style["color"], alpha=0.15, lw=0
+            )
+            runs = results.worlds[who]
+            draw_mean(worlds, runs.points, runs.regret, style, markevery=(2 * i, 8))
+        sea.set(xlabel="depth of DeepSea", ylabel="mean episodes until solved")
+        worlds.set(xlabel="episode", ylabel="mean cumulative regret", xscale="log", yscale="log")
+        worlds.set_title(f"{len(runs.seeds)} random worlds, {WORLD['horizon']} layers, transitions known")
+        sea.set_title(f"DeepSea, {len(results.seas[depths[0]][VARIATIONAL].solved)} seeds")
+        figure.legend(loc="outside upper center", frameon=False, fontsize=8, ncols=len(AGENTS))
+        figure.supxlabel(f"bands: 95%; {command}", fontsize=6)
+        return figure
 
     def claims(self, results: Results) -> list[Claim]:
-        return claims(results)
+        return [
+            optimism(results), promise(results), deep_sea_is_solved(results), grows_slowly(results), regrets(results),
+            calibrated_regrets(results),
+        ]  # fmt: skip
 
     def table(self, results: Results) -> str:
-        return learning_table(results)
+        """Time to solve by depth, and regret in the end, with intervals."""
+        rows = []
+        for who, runs in results.worlds.items():
+            times = [_cell(_time(results, depth, who)) for depth in results.seas]
+            rows.append((who, *times, _cell(mean_interval(runs.regret[:, -1]))))
+        episodes = int(results.worlds[VARIATIONAL].points[-1])
+        return table(("agent", *(f"L={depth}" for depth in results.seas), f"regret after {episodes:,}"), rows)
 
     def contestants(self) -> Mapping[str, Mapping[str, Agent]]:
         return {PROTOCOL: AGENTS}
@@ -94,13 +125,10 @@ class Learning(Figure[Results]):
     def plots(self, results: Results) -> list[Plot]:
         return [sea_plot(results), worlds_plot(results)]
 
-    def verdict(self, summary: StoreSummary) -> Verdict | None:
-        if (largest := self.read_largest(summary.store)) is None:
-            return None
-        figure, results = largest
-        extent = f"DeepSea of depth {min(figure.depths)} to {max(figure.depths)}, {figure.seeds} seeds; "
-        extent += f"{figure.worlds} random worlds, {figure.episodes:,} episodes"
-        return Verdict("VAPOR", extent, claims(results))
+    @property
+    def size(self) -> str:
+        seas = f"DeepSea of depth {min(self.depths)} to {max(self.depths)}, {self.seeds} seeds"
+        return f"{seas}; {self.worlds} random worlds, {self.episodes:,} episodes"
 
 
 FIGURES = (Learning(),)
@@ -121,52 +149,19 @@ def sea_plot(results: Results) -> Plot:
 
 def worlds_plot(results: Results) -> Plot:
     curves = [
-        mean_curve(who, type(AGENTS[who]).__name__, runs.points, runs.regret) for who, runs in results.worlds.items()
+        mean_curve(who, type(AGENTS[who]).__name__, runs.points.astype(float), runs.regret)
+        for who, runs in results.worlds.items()
     ]
-    count = len(results.worlds[VARIATIONAL].optimal)
+    count = len(results.worlds[VARIATIONAL].seeds)
     caption = f"Exact regret, mean over {count} worlds drawn from the prior, transitions known; bands: 95%."
     axes = "episode", "mean cumulative regret"
     return Plot("VAPOR: Bayes regret on random worlds", *axes, curves, caption, x_log=True, y_log=True)
 
 
-@styled
-def draw(results: Results, command: str) -> Any:
-    figure, grid = new_grid(1, 2, width=9.6, height=3.9)
-    sea, worlds = grid[0]
-    depths = list(results.seas)
-    for i, who in enumerate(AGENTS):
-        style = series(LOOKS[who])
-        times = [_time(results, depth, who) for depth in depths]
-        sea.plot(depths, [x.estimate for x in times], label=who, linewidth=1.3, markersize=4, **style)
-        sea.fill_between(
-            depths, [x.low for x in times], [x.high for x in times], color=style["color"], alpha=0.15, lw=0
-        )
-        runs = results.worlds[who]
-        mean, error = runs.regret.mean(axis=0), runs.regret.std(axis=0, ddof=1) / np.sqrt(len(runs.regret))
-        worlds.plot(runs.points, mean, linewidth=1.3, markersize=3.5, markevery=(2 * i, 8), **style)
-        worlds.fill_between(
-            runs.points, mean - 1.96 * error, mean + 1.96 * error, color=style["color"], alpha=0.15, lw=0
-        )
-    sea.set(xlabel="depth of DeepSea", ylabel="mean episodes until solved")
-    worlds.set(xlabel="episode", ylabel="mean cumulative regret", xscale="log", yscale="log")
-    worlds.set_title(f"{len(runs.optimal)} random worlds, {WORLD['horizon']} layers, transitions known")
-    sea.set_title(f"DeepSea, {len(results.seas[depths[0]][VARIATIONAL].solved)} seeds")
-    figure.legend(loc="outside upper center", frameon=False, fontsize=8, ncols=len(AGENTS))
-    figure.supxlabel(f"bands: 95%; {command}", fontsize=6)
-    return figure
-
-
-def claims(results: Results) -> list[Claim]:
-    return [
-        optimism(results), promise(results), deep_sea_is_solved(results), grows_slowly(results), regrets(results),
-        calibrated_regrets(results),
-    ]  # fmt: skip
-
-
 def optimism(results: Results) -> Claim:
     """The mean of its bound is above that of the optimal value, after every episode, in standard errors."""
     runs = results.worlds[VARIATIONAL]
-    slack = np.asarray(runs.bound) - runs.optimal[:, None]
+    slack = runs.diagnostics["bound"] - runs.optimal_values[:, None]
     error = slack.std(axis=0, ddof=1) / np.sqrt(len(slack))
     least = float((slack.mean(axis=0) / error).min())
     sentence = "what VAPOR's program says is an upper bound on the expected value of the optimal policy"
@@ -176,7 +171,7 @@ def optimism(results: Results) -> Claim:
 def promise(results: Results) -> Claim:
     """Σ (bound − value of the policy) is no less than regret, on average, after every episode."""
     runs = results.worlds[VARIATIONAL]
-    regret, promised = runs.regret.mean(axis=0), runs.promised.mean(axis=0)
+    regret, promised = runs.regret.mean(axis=0), runs.promised_regret.mean(axis=0)
     sentence = "regret is at most what VAPOR says, the sum of its optimism"
     return Claim(
         "regret bound", sentence, bool((regret < promised).all()), f"in the end {regret[-1] / promised[-1]:.0%} of it"
@@ -220,16 +215,6 @@ def calibrated_regrets(results: Results) -> Claim:
 
 def _regrets(results: Results, *agents: str) -> str:
     return ", ".join(f"{who} {_cell(mean_interval(results.worlds[who].regret[:, -1]))}" for who in agents)
-
-
-def learning_table(results: Results) -> str:
-    """Time to solve by depth, and regret in the end, with intervals."""
-    rows = []
-    for who, runs in results.worlds.items():
-        times = [_cell(_time(results, depth, who)) for depth in results.seas]
-        rows.append((who, *times, _cell(mean_interval(runs.regret[:, -1]))))
-    episodes = int(results.worlds[VARIATIONAL].points[-1])
-    return table(("agent", *(f"L={depth}" for depth in results.seas), f"regret after {episodes:,}"), rows)
 
 
 def _cell(x: Interval) -> str:

@@ -2,7 +2,7 @@
 
 With Ψ(β) = log E exp(βμ) the cumulant generating function of an arm's mean reward μ, and x = −log π,
 
-    h(x) = inf_τ (τ Ψ(1/τ) + τ x)                      what an arm is worth at most, where it is best with chance π
+    h(x) = inf_τ (τ Ψ(1/τ) + τ x)                      what an arm is worth at most, if it is best with chance π
     V = h − τ,   h = Ψ′(β),   x = β Ψ′(β) − Ψ(β),   β = 1/τ          where π (h(−log π) − V) is largest
 
 For each V one root in one dimension, of the increasing Ψ′(β) − 1/β. A Gaussian N(m, s²) has it in closed form, with
@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import kernel
-from klearning.numerics.trees import marked
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Floats
 from klearning.tabular.models.sweeps import FORBIDDEN
 from klearning.tabular.optimism.bandits.beta_arms import respond_beta
@@ -29,42 +29,42 @@ NO_MASSES = np.zeros(0)
 
 
 class Arms(NamedTuple):
-    """What is believed of the mean rewards, one number per arm."""
+    """The posterior of the mean rewards, one number per arm."""
 
     means: Floats
-    sds: Floats  # zero where an arm is known for certain
-    masses: Floats  # α + β of the Beta posteriors of coin flips; of no size where posteriors are Gaussian
+    sds: Floats  # zero if an arm is known for certain
+    masses: Floats  # α + β of the Beta posteriors of coin flips; empty if posteriors are Gaussian
 
 
-@marked(scratch=True)
-class Room(NamedTuple):
-    """What the arms answer to some V, an entry per arm; in units of `Units`."""
+@field_roles(scratch=True)
+class Workspace(NamedTuple):
+    """The arms' responses to some V, an entry per arm; in units of `Units`."""
 
     m: Floats  # mean, less the arm's price
     s: Floats
-    x: Floats  # −log π; infinite where an arm is certain, which is no matter of chance
+    x: Floats  # −log π; infinite if an arm is certain
     slope: Floats  # dx/dV
     tau: Floats
     h: Floats  # what it is worth at most, less its price
 
 
 class Units(NamedTuple):
-    """V = anchor + scale · (V in the room)."""
+    """V = anchor + scale · (V in the workspace)."""
 
     anchor: float
     scale: float
 
 
-def new_room(arms: int) -> Room:
-    return Room(*np.zeros((6, arms)))
+def new_workspace(arms: int) -> Workspace:
+    return Workspace(*np.zeros((6, arms)))
 
 
 @kernel
-def prepare(arms: Arms, price: Floats, room: Room) -> Units:
-    """Means and standard deviations to the room: Gaussians from the best mean and by the largest sd, coins as is."""
+def prepare(arms: Arms, price: Floats, work: Workspace) -> Units:
+    """Write means and sds to the workspace: Gaussians from the best mean and by the largest sd, coins as they are."""
     if arms.masses.size > 0:
         for a in range(arms.means.size):
-            room.m[a], room.s[a], room.tau[a] = arms.means[a] - price[a], arms.sds[a], 0.0
+            work.m[a], work.s[a], work.tau[a] = arms.means[a] - price[a], arms.sds[a], 0.0
         return Units(0.0, 1.0)
     anchor, scale = -np.inf, 0.0
     for a in range(arms.means.size):
@@ -72,7 +72,7 @@ def prepare(arms: Arms, price: Floats, room: Room) -> Units:
     scale = scale if scale > 0.0 else 1.0
     for a in range(arms.means.size):
         m, s = (arms.means[a] - price[a] - anchor) / scale, arms.sds[a] / scale
-        room.m[a], room.s[a] = (m, s if s > SMALLEST else 0.0) if m > -FARTHEST else (-np.inf, 0.0)
+        work.m[a], work.s[a] = (m, s if s > SMALLEST else 0.0) if m > -FARTHEST else (-np.inf, 0.0)
     return Units(anchor, scale)
 
 
@@ -82,22 +82,22 @@ def is_allowed(arms: Arms, a: int) -> bool:
 
 
 @kernel
-def respond(arms: Arms, room: Room, V: float, close: float) -> None:
+def respond(arms: Arms, work: Workspace, V: float, close: float) -> None:
     """x, dx/dV, τ and h of every arm at V; of coins x is good to the square of ``close``."""
     if arms.masses.size == 0:
-        respond_gaussian(room.m, room.s, V, room.x, room.slope, room.tau, room.h)
+        respond_gaussian(work.m, work.s, V, work.x, work.slope, work.tau, work.h)
         return
     for a in range(arms.means.size):
-        if room.s[a] == 0.0:
-            room.x[a], room.slope[a], room.tau[a], room.h[a] = np.inf, 0.0, 0.0, room.m[a]
+        if work.s[a] == 0.0:
+            work.x[a], work.slope[a], work.tau[a], work.h[a] = np.inf, 0.0, 0.0, work.m[a]
         else:
-            price = arms.means[a] - room.m[a]
+            price = arms.means[a] - work.m[a]
             beta = 0.0
-            if room.tau[a] > 0.0:  # from where it was, along the tangent
-                step = (V - (room.h[a] - room.tau[a])) * (1.0 / room.tau[a] - room.slope[a])
-                beta = np.exp(min(max(step, -2.0), 2.0)) / room.tau[a]
+            if work.tau[a] > 0.0:  # from where it was, along the tangent
+                step = (V - (work.h[a] - work.tau[a])) * (1.0 / work.tau[a] - work.slope[a])
+                beta = np.exp(min(max(step, -2.0), 2.0)) / work.tau[a]
             answer = respond_beta(arms.means[a], arms.masses[a], V + price, beta, close)
-            room.x[a], room.slope[a], room.tau[a], room.h[a] = answer.x, answer.slope, answer.tau, answer.h - price
+            work.x[a], work.slope[a], work.tau[a], work.h[a] = answer.x, answer.slope, answer.tau, answer.h - price
 
 
 @kernel

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 
 NEGLIGIBLE = 1e-18  # a term, beside the largest
 FEW = 40.0  # terms before the largest: then they are summed from the first, and no lgamma rounds
@@ -74,7 +74,7 @@ def respond_beta(mean: float, mass: float, V: float, beta: float, close: float) 
 
     The error of x is the square of ``close``, which is V − (Ψ′ − 1/β) in units of τ where the search stops.
     """
-    if V >= 1.0:  # Ψ′ < 1: nothing that it could be is worth so much
+    if V >= 1.0:  # Ψ′ < 1: no value of the arm is that large
         return Answer(np.inf, 0.0, 0.0, 1.0)
     heads, variance = mean * mass, mean * (1.0 - mean) / (mass + 1.0)
     if beta == 0.0:  # as if it were Gaussian

@@ -7,7 +7,7 @@ With a multiplier V for Σπ = 1 the arms come apart (`arms.py`), and the dual i
     minimise over V   D(V) = V + Σ_a π_a(V) τ_a(V),      D′ = 1 − Σ_a π_a(V)
 
 so that all is one root, Σπ(V) = 1. Written as F = log Σ_{a≠b} π_a − log(1 − π_b) = 0, b the likeliest arm, it is as
-exact where one arm is nearly certain to be best as elsewhere. Any V bounds from above, and π/S, with S = Σπ(V) ≥ 1,
+exact also if one arm is nearly certain to be best. Any V bounds from above, and π/S, with S = Σπ(V) ≥ 1,
 from below; h rises with x, and π/S is less likely than π, so that
 
     D(V) − primal(π/S) ≤ (S − 1) Σ_a (π_a/S) τ_a
@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import kernel
+from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.elementary import exp_negative
 from klearning.numerics.types import Floats
-from klearning.tabular.optimism.bandits.arms import Arms, Room, is_allowed, prepare, respond
+from klearning.tabular.optimism.bandits.arms import Arms, Workspace, is_allowed, prepare, respond
 from klearning.tabular.optimism.bandits.beta_arms import EXACT
 
 MOST_STEPS = 300
@@ -51,15 +51,15 @@ class Balance(NamedTuple):
 
 
 @kernel
-def balance(room: Room) -> Balance:
-    x, b = room.x, 0
+def balance(work: Workspace) -> Balance:
+    x, b = work.x, 0
     for a in range(x.size):
         b = a if x[a] < x[b] else b
     least = np.inf
     for a in range(x.size):
         least = x[a] if a != b and x[a] < least else least
     chance = -np.expm1(-x[b])
-    Y, dY = -np.log(chance), -room.slope[b] / np.expm1(x[b])
+    Y, dY = -np.log(chance), -work.slope[b] / np.expm1(x[b])
     if np.isinf(least):
         return Balance(b, np.inf, 0.0, Y, dY)
     total, falling = 0.0, 0.0
@@ -67,19 +67,19 @@ def balance(room: Room) -> Balance:
         if a != b and x[a] - least < HOPELESS:
             weight = exp_negative(least - x[a])
             total += weight
-            falling += weight * room.slope[a]
+            falling += weight * work.slope[a]
     return Balance(b, least - np.log(total), falling / total, Y, dY)
 
 
 @kernel
-def search(arms: Arms, room: Room, V: float, low: float, high: float) -> Balance:
-    """The room at the root of F, from the side on which Σπ ≥ 1; Newton's method, kept between low and high."""
+def search(arms: Arms, work: Workspace, V: float, low: float, high: float) -> Balance:
+    """The workspace at the root of F, from the side on which Σπ ≥ 1; Newton's method, kept between low and high."""
     reach, precision, close = 1.0, PRECISION, EXACT
     if arms.masses.size > 0:
         precision, close = PRECISION_OF_COINS, ROUGH
     for _ in range(MOST_STEPS):
-        respond(arms, room, V, close)
-        at = balance(room)
+        respond(arms, work, V, close)
+        at = balance(work)
         F = at.Y - at.X
         if close > EXACT and abs(F) < NEAR:
             close = EXACT
@@ -101,98 +101,98 @@ def search(arms: Arms, room: Room, V: float, low: float, high: float) -> Balance
     while at.Y < at.X:
         V -= back
         back *= 4.0
-        respond(arms, room, V, EXACT)
-        at = balance(room)
+        respond(arms, work, V, EXACT)
+        at = balance(work)
     return at
 
 
 @kernel
-def best_mixture(arms: Arms, price: Floats, policy: Floats, room: Room) -> Optimum:
-    """Write the policy that is best where arms have a price, and leave their temperatures in the room.
+def best_mixture(arms: Arms, price: Floats, policy: Floats, work: Workspace) -> Optimum:
+    """Write the policy that is best if arms have a price, and leave their temperatures in the workspace.
 
     Something must be allowed.
     """
-    units = prepare(arms, price, room)
-    optimum = in_units(arms, policy, room)
+    units = prepare(arms, price, work)
+    optimum = in_units(arms, policy, work)
     for a in range(policy.size):
-        room.tau[a] *= units.scale
+        work.tau[a] *= units.scale
     return Optimum(units.anchor + units.scale * optimum.value, units.scale * optimum.gap)
 
 
 @kernel
-def in_units(arms: Arms, policy: Floats, room: Room) -> Optimum:
+def in_units(arms: Arms, policy: Floats, work: Workspace) -> Optimum:
     certain, uncertain = -np.inf, 0
     for a in range(policy.size):
-        if room.s[a] > 0.0:
+        if work.s[a] > 0.0:
             uncertain += 1
         elif is_allowed(arms, a):
-            certain = max(certain, room.m[a])
+            certain = max(certain, work.m[a])
     if uncertain == 0 or (uncertain == 1 and np.isinf(certain)):
-        return without_choice(certain, policy, room)
+        return without_choice(certain, policy, work)
     if np.isfinite(certain):
-        respond(arms, room, certain, EXACT)
-        at = balance(room)
+        respond(arms, work, certain, EXACT)
+        at = balance(work)
         if at.Y <= at.X:  # what may be better leaves something to what is certain
-            leave(certain, np.exp(-at.Y) - np.exp(-at.X), policy, room)
-            return Optimum(weighted(policy, room.h), 0.0)  # the dual's kink: there is no gap
-    start, high = first_guess(arms, room, uncertain)
-    at = search(arms, room, max(start, certain), certain, high)
-    return shared_out(at, policy, room)
+            leave(certain, np.exp(-at.Y) - np.exp(-at.X), policy, work)
+            return Optimum(weighted(policy, work.h), 0.0)  # the dual's kink: there is no gap
+    start, high = first_guess(arms, work, uncertain)
+    at = search(arms, work, max(start, certain), certain, high)
+    return shared_out(at, policy, work)
 
 
 @kernel
-def first_guess(arms: Arms, room: Room, uncertain: int) -> tuple[float, float]:
-    """Where to begin: of Gaussians where no arm has more than an even share; and what V is below."""
+def first_guess(arms: Arms, work: Workspace, uncertain: int) -> tuple[float, float]:
+    """Where to begin: of Gaussians if no arm has more than an even share; and what V is below."""
     even = np.sqrt(2.0 * np.log(uncertain)) if uncertain > 1 else 0.0
-    mean, start, most = -np.inf, -np.inf, -np.inf
-    for a in range(room.m.size):
-        if room.s[a] > 0.0:
-            mean = max(mean, room.m[a])
-            start = max(start, room.m[a] + room.s[a] * (even - 1.0 / even) if even > 0.0 else room.m[a])
-            most = max(most, room.m[a] + (1.0 - arms.means[a]))
+    mean, start, highest = -np.inf, -np.inf, -np.inf
+    for a in range(work.m.size):
+        if work.s[a] > 0.0:
+            mean = max(mean, work.m[a])
+            start = max(start, work.m[a] + work.s[a] * (even - 1.0 / even) if even > 0.0 else work.m[a])
+            highest = max(highest, work.m[a] + (1.0 - arms.means[a]))
     if arms.masses.size == 0:
         return start, np.inf
-    return min(start, 0.5 * (mean + most)), most
+    return min(start, 0.5 * (mean + highest)), highest
 
 
 @kernel
-def without_choice(certain: float, policy: Floats, room: Room) -> Optimum:
+def without_choice(certain: float, policy: Floats, work: Workspace) -> Optimum:
     """Nothing is uncertain, or there is but one arm."""
     best = 0
     if np.isinf(certain):
         for a in range(policy.size):
-            best = a if room.s[a] > 0.0 else best
-            policy[a] = room.tau[a] = 0.0
-        policy[best], room.tau[best] = 1.0, np.inf
-        return Optimum(room.m[best], 0.0)
-    room.x[:], room.tau[:] = np.inf, 0.0
-    leave(certain, 1.0, policy, room)
+            best = a if work.s[a] > 0.0 else best
+            policy[a] = work.tau[a] = 0.0
+        policy[best], work.tau[best] = 1.0, np.inf
+        return Optimum(work.m[best], 0.0)
+    work.x[:], work.tau[:] = np.inf, 0.0
+    leave(certain, 1.0, policy, work)
     return Optimum(certain, 0.0)
 
 
 @kernel
-def leave(certain: float, left: float, policy: Floats, room: Room) -> None:
+def leave(certain: float, rest: float, policy: Floats, work: Workspace) -> None:
     """Play what is uncertain as often as it asks, and share what is left among the best of the certain arms."""
     ties = 0
     for a in range(policy.size):
-        ties += room.s[a] == 0.0 and room.m[a] == certain
+        ties += work.s[a] == 0.0 and work.m[a] == certain
     for a in range(policy.size):
-        policy[a] = np.exp(-room.x[a]) if room.s[a] > 0.0 else 0.0
-        if room.s[a] == 0.0 and room.m[a] == certain:
-            policy[a] = left / ties
+        policy[a] = np.exp(-work.x[a]) if work.s[a] > 0.0 else 0.0
+        if work.s[a] == 0.0 and work.m[a] == certain:
+            policy[a] = rest / ties
 
 
 @kernel
-def shared_out(at: Balance, policy: Floats, room: Room) -> Optimum:
+def shared_out(at: Balance, policy: Floats, work: Workspace) -> Optimum:
     """π/S of what the arms ask for, the dual value and its distance."""
     excess = np.exp(-at.Y) * np.expm1(at.Y - at.X)
-    left = 1.0
+    rest = 1.0
     for a in range(policy.size):
-        policy[a] = np.exp(-room.x[a]) / (1.0 + excess) if a != at.b else 0.0
-        left -= policy[a]
-    policy[at.b] = left
-    gap = excess * weighted(policy, room.tau)
-    return Optimum(weighted(policy, room.h) + gap, gap)
+        policy[a] = np.exp(-work.x[a]) / (1.0 + excess) if a != at.b else 0.0
+        rest -= policy[a]
+    policy[at.b] = rest
+    gap = excess * weighted(policy, work.tau)
+    return Optimum(weighted(policy, work.h) + gap, gap)
 
 
 @kernel

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.numerics import checks
-from klearning.numerics.announcing import compiling_for
-from klearning.numerics.cards import digits, html_card
+from klearning.numerics.compile.notices import compiling_for
+from klearning.numerics.display.summaries import format_value, html_summary
 from klearning.numerics.types import Floats
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.models.sweeps import FORBIDDEN
-from klearning.tabular.optimism.bandits.arms import NO_MASSES, Arms, new_room
+from klearning.tabular.optimism.bandits.arms import NO_MASSES, Arms, new_workspace
 from klearning.tabular.optimism.bandits.budget import within_budget
 from klearning.tabular.optimism.bandits.mixture import best_mixture
 
@@ -25,8 +25,8 @@ class Mixture:
     """How often to play each arm.
 
     ``value`` is the upper bound on the expected reward of the best arm (with costs: of the best mixture within the
-    budget), and ``gap`` how far at most that of ``policy`` is below it. ``temperatures`` are τ of every arm: 0 where an
-    arm is certain, infinite where there is no other. ``multiplier`` is what a unit of budget is worth.
+    budget), and ``gap`` how far at most that of ``policy`` is below it. ``temperatures`` are τ of every arm: 0 if an
+    arm is certain, infinite if there is no other. ``multiplier`` is what a unit of budget is worth.
     """
 
     policy: Floats
@@ -36,8 +36,10 @@ class Mixture:
     multiplier: float = 0.0
 
     def __repr__(self) -> str:
-        price = f", multiplier={digits(self.multiplier)}" if self.multiplier else ""
-        return f"Mixture(value={digits(self.value)}, gap={digits(self.gap)}, arms={self.policy.size}{price})"
+        price = f", multiplier={format_value(self.multiplier)}" if self.multiplier else ""
+        return (
+            f"Mixture(value={format_value(self.value)}, gap={format_value(self.gap)}, arms={self.policy.size}{price})"
+        )
 
     def _repr_html_(self) -> str:
         likely = int(self.policy.argmax())
@@ -47,7 +49,9 @@ class Mixture:
             "bound on the best arm's reward": self.value,
             "gap": self.gap,
         }
-        return html_card("Mixture", facts | ({"a unit of budget is worth": self.multiplier} if self.multiplier else {}))
+        return html_summary(
+            "Mixture", facts | ({"a unit of budget is worth": self.multiplier} if self.multiplier else {})
+        )
 
 
 @compiling_for("kl.solve_vbos")
@@ -58,7 +62,7 @@ def solve_vbos(
     costs: ArrayLike | None = None,
     budget: float | None = None,
 ) -> Mixture:
-    """How often to play each arm of a bandit of which so much is believed.
+    """How often to play each arm of a bandit, given a belief.
 
     Mean rewards are independent and Gaussian, with these means and standard deviations; or what a belief with one state
     says of them, Gaussian or Beta, exactly. With ``costs``, a number per arm, and a ``budget``, the mixture costs no
@@ -68,9 +72,9 @@ def solve_vbos(
     count = arms.means.size
     if costs is not None or budget is not None:
         return _within(arms, checks.array("costs", _given("costs", costs), (count,)), _given("budget", budget))
-    policy, room = np.zeros(count), new_room(count)
-    optimum = best_mixture(arms, np.zeros(count), policy, room)
-    return Mixture(policy, optimum.value, room.tau, optimum.gap)
+    policy, work = np.zeros(count), new_workspace(count)
+    optimum = best_mixture(arms, np.zeros(count), policy, work)
+    return Mixture(policy, optimum.value, work.tau, optimum.gap)
 
 
 def _gaussian(means: ArrayLike, sds: ArrayLike | None) -> Arms:
@@ -117,17 +121,17 @@ def _within(arms: Arms, costs: Floats, budget: Any) -> Mixture:
         return _cheapest(arms, allowed & (costs == least))
     over = costs - limit
     span = float(np.ptp(arms.means[allowed]) + arms.sds.max())
-    policy, room = np.zeros(costs.size), new_room(costs.size)
-    best = within_budget(arms, over, (span if span > 0.0 else 1.0) / float(np.abs(over).max()), policy, room)
-    return Mixture(policy, best.value, room.tau, best.gap, best.multiplier)
+    policy, work = np.zeros(costs.size), new_workspace(costs.size)
+    best = within_budget(arms, over, (span if span > 0.0 else 1.0) / float(np.abs(over).max()), policy, work)
+    return Mixture(policy, best.value, work.tau, best.gap, best.multiplier)
 
 
 def _cheapest(arms: Arms, cheap: Any) -> Mixture:
     """The budget is that of the cheapest arms: no price is high enough to say so."""
     some = Arms(arms.means[cheap], arms.sds[cheap], arms.masses[cheap] if arms.masses.size else NO_MASSES)
     policy, tau = np.zeros(cheap.size), np.zeros(cheap.size)
-    room, inside = new_room(some.means.size), np.zeros(some.means.size)
-    optimum = best_mixture(some, np.zeros(inside.size), inside, room)
-    policy[cheap], tau[cheap] = inside, room.tau
+    work, inside = new_workspace(some.means.size), np.zeros(some.means.size)
+    optimum = best_mixture(some, np.zeros(inside.size), inside, work)
+    policy[cheap], tau[cheap] = inside, work.tau
     multiplier = 0.0 if cheap.all() else np.inf
     return Mixture(policy, optimum.value, tau, optimum.gap, multiplier)

@@ -1,23 +1,27 @@
 """The optimistic sweep that prices unknown transitions, and the search for its temperature: the bonus `split`.
 
-As `soft_sweep` and `temperature.at_optimum`, with φ of price.py in the place of P̄V; f = J + τH̄ + C̄/τ and the
-certificate are those of the tilted model. What differs in the search: H̄ is entropy less prices and may be negative, and
+As `soft_sweep` and `temperature.at_optimum`, with φ of certainty_equivalent.py for P̄V; f = J + τH̄ + C̄/τ and the
+certificate are those of the tilted model. The search differs: H̄ is entropy less prices and may be negative, and
 then only a bracket certifies; C̄ may be zero while rows are uncertain; and the tilted model is optimistic itself, so
 that f − J does not measure the optimism.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from klearning.numerics.compiled import kernel
-from klearning.numerics.trees import marked
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Floats
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.beliefs.posterior import Posterior
 from klearning.tabular.models.soft import Soft, boltzmann, fold, soft_arrays, without_padding
 from klearning.tabular.models.sweeps import FORBIDDEN, Model, at_start, first_column, hard_sweep
-from klearning.tabular.optimism.split.price import mix_layer, see, tilt_layer
+from klearning.tabular.optimism.split.certainty_equivalent import (
+    mix_parts_of_layer,
+    seen_equivalents,
+    tilted_means_of_layer,
+)
 from klearning.tabular.optimism.split.unseen_mass import Unseen, unseen_arrays
 from klearning.tabular.optimism.temperature import (
     MOST_SWEEPS,
@@ -29,15 +33,24 @@ from klearning.tabular.optimism.temperature import (
     newton,
 )
 
-COLD = 500.0  # how far below the size of rewards a search may begin: H̄, a difference, is rounded badly where it is cold
+COLD = 500.0  # how far below the size of rewards a search may begin: if cold, H̄, a difference, is rounded badly
 
 
-@marked(scratch=True)
+@field_roles(scratch=True)
 class Priced(NamedTuple):
-    """Room to work in for a sweep that prices transitions."""
+    """Workspace for a sweep that prices transitions."""
 
     soft: Soft
     unseen: Unseen
+
+
+class Prices(Protocol):
+    """What `priced_backup` reads of a workspace."""
+
+    @property
+    def soft(self) -> Soft: ...
+    @property
+    def unseen(self) -> Unseen: ...
 
 
 def priced_arrays(belief: Belief, p: Posterior) -> Priced:
@@ -50,22 +63,23 @@ def priced_arrays(belief: Belief, p: Posterior) -> Priced:
 
 @kernel(inline=True)
 def priced_backup(
-    model: Model, c: Floats, tau: float, l: int, a: int, top: float, W: Soft, u: Unseen,
+    model: Model, c: Floats, tau: float, l: int, a: int, top: float, work: Prices,
     K: Floats, H: Floats, C: Floats, D: Floats, at: int,
 ) -> None:  # fmt: skip
     """One action's K and its parts for the states of layer l, as `soft.backup`, with φ for P̄V; with γφ for γP̄V.
 
     The certainty equivalent of γ·P·V at τ is γ times that of P·V at τ/γ, and so at most γφ.
     """
+    W, u = work.soft, work.unseen
     seen, gamma, width = u.seen, u.discount, model.layers[l + 1] - model.layers[l]
     row, bonus = model.table[l], first_column(model, c, l)
     once, thrice = 1.0 / tau, 2.0 / (tau * tau * tau)
     if l + 2 == model.layers.size:
         seen.V[:width] = seen.H[:width] = seen.C[:width] = seen.D[:width] = 0.0
     else:
-        see(model, tau, l, a, top, W, u)
+        seen_equivalents(model, tau, l, a, top, W, u)
         if u.mass > 0.0:  # else the prior's mass is in the rows, on a support
-            mix_layer(u, width, top, tau)
+            mix_parts_of_layer(u, width, top, tau)
     for i in range(width):
         c_s = c[a, bonus + i]
         K[at + i] = model.reward[a, row + i] + c_s * once + gamma * seen.V[i]
@@ -75,14 +89,14 @@ def priced_backup(
 
 
 @kernel
-def priced_sweep(model: Model, c: Floats, tau: float, room: Priced) -> tuple[float, float, float, float]:
+def priced_sweep(model: Model, c: Floats, tau: float, work: Priced) -> tuple[float, float, float, float]:
     """As `soft_sweep`, with a price for unknown transitions: f, H̄, C̄ and f″."""
-    W, u = room.soft, room.unseen
+    W, u = work.soft, work.unseen
     for l in range(model.layers.size - 2, -1, -1):
-        top = tilt_layer(model, l, tau, W, u)
-        priced_backup(model, c, tau, l, 0, top, W, u, W.V, W.H, W.C, W.D, W.at[l])
+        top = tilted_means_of_layer(model, l, tau, W, u)
+        priced_backup(model, c, tau, l, 0, top, work, W.V, W.H, W.C, W.D, W.at[l])
         for a in range(1, model.reward.shape[0]):
-            priced_backup(model, c, tau, l, a, top, W, u, W.K_a, W.H_a, W.C_a, W.D_a, 0)
+            priced_backup(model, c, tau, l, a, top, work, W.K_a, W.H_a, W.C_a, W.D_a, 0)
             fold(tau, W, l, a)
         if model.end >= 0:
             over = W.at[l] + model.end
@@ -91,41 +105,41 @@ def priced_sweep(model: Model, c: Floats, tau: float, room: Priced) -> tuple[flo
 
 
 @kernel
-def priced_k_values(model: Model, c: Floats, tau: float, K: Floats, V: Floats, room: Priced) -> None:
+def priced_k_values(model: Model, c: Floats, tau: float, K: Floats, V: Floats, work: Priced) -> None:
     """K and V of every layer, from what the last sweep left."""
-    W, u = room.soft, room.unseen
+    W, u = work.soft, work.unseen
     without_padding(model.layers, W.at, W.V, V)
     for l in range(model.layers.size - 1):
-        top = tilt_layer(model, l, tau, W, u)
+        top = tilted_means_of_layer(model, l, tau, W, u)
         for a in range(K.shape[0]):
-            priced_backup(model, c, tau, l, a, top, W, u, W.K_a, W.H_a, W.C_a, W.D_a, 0)
+            priced_backup(model, c, tau, l, a, top, work, W.K_a, W.H_a, W.C_a, W.D_a, 0)
             for i in range(model.layers[l + 1] - model.layers[l]):
                 K[a, model.layers[l] + i] = 0.0 if i == model.end else W.K_a[i]
 
 
 @kernel
-def priced_at_temperature(model: Model, c: Floats, tau: float, policy: Floats, room: Priced) -> Temperature:
+def priced_at_temperature(model: Model, c: Floats, tau: float, policy: Floats, work: Priced) -> Temperature:
     """The sweep at a given τ, and its two limits."""
     if tau == 0.0 or np.isinf(tau):
         return at_limit(model, tau, policy)
-    f, H, C, _ = priced_sweep(model, c, tau, room)
-    boltzmann(model.layers, room.soft, policy)
+    f, H, C, _ = priced_sweep(model, c, tau, work)
+    boltzmann(model.layers, work.soft, policy)
     return Temperature(tau, f, duality_gap(tau, H, C), 1, tau)
 
 
 @kernel
 def priced_at_optimum(
-    model: Model, c: Floats, warm: float, tolerance: float, policy: Floats, room: Priced
+    model: Model, c: Floats, warm: float, tolerance: float, policy: Floats, work: Priced
 ) -> Temperature:
     """Newton in log τ, kept inside a bracket, until the gap is below ``tolerance`` times the size of f."""
     if c.shape[0] == 1:
         return at_limit(model, np.inf, policy)
     scale = largest_reward(model)
-    # rewards may be certain, or all but certain, where transitions are not: then the optimum is far from the guess
+    # rewards may be certain, or all but certain, and transitions not: then the optimum is far from the guess
     tau = warm if warm > 0.0 else max(first_guess(model, c), scale / COLD)
     low, high, sweeps = 0.0, np.inf, 0
     while tau > 0.0:
-        f, H, C, f2 = priced_sweep(model, c, tau, room)
+        f, H, C, f2 = priced_sweep(model, c, tau, work)
         sweeps += 1
         slope = tau * H - C / tau  # df / d log τ
         low, high = (low, tau) if slope > 0.0 else (tau, high)
@@ -136,7 +150,7 @@ def priced_at_optimum(
         if gap <= enough or sweeps == MOST_SWEEPS:
             if C == 0.0 and is_certain(model, f, enough):
                 break
-            boltzmann(model.layers, room.soft, policy)
+            boltzmann(model.layers, work.soft, policy)
             return Temperature(tau, f, gap, sweeps, better)
         tau = better
     return at_limit(model, 0.0, policy)

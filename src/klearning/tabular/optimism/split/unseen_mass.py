@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import kernel
-from klearning.numerics.lanes import LANES
+from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.simd.operations import LANES
 from klearning.numerics.types import Floats, Ints
 from klearning.tabular.beliefs.distributions import Rule, gauss_beta, log_sum_exp
 
@@ -40,15 +40,15 @@ class Seen(NamedTuple):
 
 
 class Unseen(NamedTuple):
-    """What the price of unknown transitions needs: the table, how often rows were seen, and room to work in."""
+    """The inputs of the price of unknown transitions: the table, the visits of rows, and a workspace."""
 
-    mass: float  # α0, spread evenly over the next layer; 0 where a support holds it
+    mass: float  # α0, spread evenly over the next layer; 0 if a support holds it
     knots: Floats
     counts: Ints  # that have a row in the table
     weights: Floats  # ω(n, k)
     log_weights: Floats
     moves: Floats  # (A, rows) transitions seen: the posterior's own array
-    span: Floats  # by layer, how far apart values of the next one may be; inf where nothing is stated
+    span: Floats  # by layer, how far apart values of the next one may be; inf if nothing is stated
     chance: Floats  # (knots, eight rows): ω_k and all that tilts it, up to a factor
     shift: Floats  # (eight rows): the log of that factor
     S: Floats  # of the next layer, for a mass of at most 1: mean_i exp(b_k (V_i − top)/τ)

@@ -14,8 +14,8 @@ from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.models.sweeps import FORBIDDEN, Model, all_action_values
 from klearning.tabular.optimism.cone import SOLVERS, layer_matrix
 from klearning.tabular.optimism.plan import Plan
-from klearning.tabular.optimism.vapor.doubts import is_bound
 from klearning.tabular.optimism.vapor.plan import uncertain
+from klearning.tabular.optimism.vapor.variances import VarianceName, is_bound
 
 
 def flow_program(model: Model, s: Floats) -> tuple[Any, list[Any], list[Any]]:
@@ -42,9 +42,9 @@ def flow_program(model: Model, s: Floats) -> tuple[Any, list[Any], list[Any]]:
 
 
 def solve_vapor_cone(
-    belief: Belief, bonus: str = "reward", solver: str = "CLARABEL", optimism: float = 1.0
+    belief: Belief, bonus: VarianceName = "reward", solver: str = "CLARABEL", optimism: float = 1.0
 ) -> Plan[Layers]:
-    """The same Plan as ``vapor(belief, bonus)``, from a cone solver; its values are the multipliers of the flow."""
+    """The same Plan as ``solve_vapor(belief, bonus)``, from a cone solver; its values are multipliers of the flow."""
     checks.choice("solver", solver, SOLVERS)
     p, W = uncertain(belief, bonus, optimism)
     if p.model.end >= 0 or p.discount < 1.0 or (p.model.reward <= FORBIDDEN).any():

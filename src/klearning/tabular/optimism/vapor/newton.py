@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import index, kernel
+from klearning.numerics.compile.kernels import index, kernel
 from klearning.numerics.loops import copy_numbers
 from klearning.numerics.types import Floats
 from klearning.tabular.models.sweeps import Model, expectation, greedy, hard_sweep, occupancy_sweep
@@ -26,8 +26,8 @@ from klearning.tabular.optimism.vapor.occupancy import (
     dual,
     follow,
     inflows,
-    make_room,
-    set_doubts,
+    set_flow_limits,
+    set_sds,
 )
 
 MOST_STEPS, MOST_SWEEPS, MOST_CUTS = 50, 100, 40
@@ -60,17 +60,17 @@ def secant(ratio: float) -> float:
 
 @kernel
 def curvature(W: Flows) -> None:
-    """The stiffness of pairs and states; where much more flows in than out, that on the way to balance.
+    """The stiffness of pairs and states; if much more flows in than out, that on the way to balance.
 
-    There the Hessian sends a value much too far, and nowhere where nothing flows out at all.
+    There the Hessian sends a value much too far, and nowhere if nothing flows out at all.
     """
     actions, states = W.u.shape
     outflow = W.y
     outflow[:] = 0.0
     for a in range(actions):
-        u, occupancy, doubt, stiffness = W.u[a], W.occupancy[a], W.doubt[a], W.stiffness[a]
+        u, occupancy, sd, stiffness = W.u[a], W.occupancy[a], W.sd[a], W.stiffness[a]
         for s in range(index(states)):
-            stiffness[s] = occupancy[s] * u[s] * u[s] * u[s] / ((u[s] * u[s] + 1.0) * doubt[s])
+            stiffness[s] = occupancy[s] * u[s] * u[s] * u[s] / ((u[s] * u[s] + 1.0) * sd[s])
             outflow[s] += occupancy[s]
     for s in range(states):
         inflow = W.residual[s] + outflow[s]
@@ -84,7 +84,7 @@ def curvature(W: Flows) -> None:
                 if W.full[a, s] > 0.0 and (likeliest < 0 or W.u[a, s] < W.u[likeliest, s]):
                     likeliest = a
             if likeliest >= 0:
-                W.stiffness[likeliest, s] = 2.0 * inflow / (W.doubt[likeliest, s] * W.u[likeliest, s])
+                W.stiffness[likeliest, s] = 2.0 * inflow / (W.sd[likeliest, s] * W.u[likeliest, s])
     total = W.softness
     total[:] = 0.0
     for a in range(actions):
@@ -187,11 +187,11 @@ def move(model: Model, W: Flows, V: Floats, value: float, fall: float) -> float:
     for _ in range(MOST_CUTS):
         for s in range(V.size):
             W.trial[s] = V[s] + length * W.step[s]
-        there = dual(model, W.trial, W)
+        trial = dual(model, W.trial, W)
         rise = slope(W)
-        if rise <= 0.0 or (rise <= fall and there <= value + ROUNDING * abs(value)):
+        if rise <= 0.0 or (rise <= fall and trial <= value + ROUNDING * abs(value)):
             copy_numbers(W.trial, V)
-            return there
+            return trial
         length *= max(0.1, min(0.6, fall / (fall + rise))) if rise < np.inf else 0.1
     return dual(model, V, W)
 
@@ -199,10 +199,10 @@ def move(model: Model, W: Flows, V: Floats, value: float, fall: float) -> float:
 @kernel
 def furthest(x: Floats) -> float:
     """The largest distance from zero."""
-    found = 0.0
+    largest = 0.0
     for i in range(x.size):
-        found = max(found, abs(x[i]))
-    return found
+        largest = max(largest, abs(x[i]))
+    return largest
 
 
 @kernel
@@ -227,7 +227,7 @@ def descend(model: Model, W: Flows, tolerance: float, V: Floats, policy: Floats)
 @kernel
 def occupy(model: Model, discount: float, tolerance: float, W: Flows, V: Floats, policy: Floats) -> Occupied:
     """Solve for `W.stated`, beginning at a policy and at values as they were when it was made."""
-    least, largest = make_room(model, discount, W)
+    least, largest = set_flow_limits(model, discount, W)
     if largest == 0.0:
         Q = np.empty_like(policy)
         bound = hard_sweep(model, model.reward, Q, V)
@@ -238,7 +238,7 @@ def occupy(model: Model, discount: float, tolerance: float, W: Flows, V: Floats,
     floor, steps, sweeps = COARSE if coarse else CERTAIN, 0, 0
     while True:
         inflows(model, W, policy)
-        set_doubts(model, W, floor * largest)
+        set_sds(model, W, floor * largest)
         balance(model, W, V)
         last = floor * largest <= max(least, CERTAIN * largest)
         best = descend(model, W, tolerance if last else ROUGH, V, policy)

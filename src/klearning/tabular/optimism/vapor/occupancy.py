@@ -12,35 +12,35 @@ that does flow, so every V comes with a certificate: the gap between D and the p
 
     s [ (λ − λ^π)/u − λ^π (√(−2 ln λ^π) − u) ]  ≥  0
 
-Where a later step counts for less, λ_l is at most γ^l, and λ/γ^l stands in the logarithm.
+With a discount γ, λ_l is at most γ^l, and λ/γ^l stands in the logarithm.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from klearning.numerics.compiled import index, kernel
+from klearning.numerics.compile.kernels import index, kernel
 from klearning.numerics.elementary import exp_negative
 from klearning.numerics.loops import copy_numbers
-from klearning.numerics.trees import marked
+from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Floats
 from klearning.tabular.models.sweeps import FORBIDDEN, Model, at_start, expectation, occupancy_sweep
 
 FAINTEST = -700.0  # exp of less is nothing, and products with it would be subnormal, and slow
-CERTAIN = 1e-9  # of the largest doubt: a pair that is certain counts as this uncertain
+CERTAIN = 1e-9  # of the largest sd: a pair that is certain counts as this uncertain
 UNLIKELY, ALL_BUT_SURE = 1e-15, 1.0 - 1e-15  # what flows through a state at least and at most, when values begin
 FORCED = 1.0 - 1e-9  # what of a flow that has no choice at all
-BALANCED, MOST_ROUNDS = 0.03, 60  # how close to it values begin, after so many rounds at most
+BALANCED, MOST_ROUNDS = 0.03, 60  # how close to it values begin, and the most rounds for that
 
 
-@marked(scratch=True)
+@field_roles(scratch=True)
 class Flows(NamedTuple):
-    """Room for the program and its solution; (A, S) arrays, then (S,) ones."""
+    """A workspace for the program and its solution; (A, S) arrays, then (S,) ones."""
 
     reward: Floats  # m
     stated: Floats  # s
-    doubt: Floats  # s, and no less than a little
-    full: Floats  # the most that can flow: γ^l, and nothing where an action is not allowed or the episode over
+    sd: Floats  # s, and no less than a little
+    full: Floats  # the most that can flow: γ^l, and zero if an action is not allowed or the episode is over
     u: Floats
     occupancy: Floats  # λ of the values
     feasible: Floats  # λ of the policy
@@ -108,15 +108,15 @@ def dual(model: Model, V: Floats, W: Flows) -> float:
     copy_numbers(model.initial, residual)
     value, states = at_start(model, V), index(V.size)
     for a in range(W.u.shape[0]):
-        m, u, occupancy, doubt, full = W.reward[a], W.u[a], W.occupancy[a], W.doubt[a], W.full[a]
+        m, u, occupancy, sd, full = W.reward[a], W.u[a], W.occupancy[a], W.sd[a], W.full[a]
         for l in range(layers.size - 1):
             expectation(model, l, a, V, u[layers[l] : layers[l + 1]])
         for s in range(states):
-            u[s] = surprise((V[s] - m[s] - u[s]) / doubt[s])
+            u[s] = surprise((V[s] - m[s] - u[s]) / sd[s])
         for s in range(states):
             occupancy[s] = full[s] * likelihood(u[s])
         for s in range(states):
-            value += doubt[s] * occupancy[s] / u[s]
+            value += sd[s] * occupancy[s] / u[s]
             residual[s] -= occupancy[s]
         for l in range(layers.size - 2):
             carry(model, l, a, occupancy[layers[l] : layers[l + 1]], residual)
@@ -140,19 +140,19 @@ def follow(model: Model, W: Flows, policy: Floats) -> tuple[float, float, float]
     mean, optimism, gap = 0.0, 0.0, 0.0
     for a in range(actions):
         for s in range(states):
-            flow, doubt, u = W.feasible[a, s], W.doubt[a, s], W.u[a, s]
+            flow, sd, u = W.feasible[a, s], W.sd[a, s], W.u[a, s]
             if W.full[a, s] > 0.0:
                 share = flow / W.full[a, s]
                 root = np.sqrt(-2.0 * np.log(share)) if 0.0 < share < 1.0 else 0.0
                 mean += flow * W.reward[a, s]
-                optimism += flow * doubt * root
-                gap += doubt * ((W.occupancy[a, s] - flow) / u - flow * (root - u))
+                optimism += flow * sd * root
+                gap += sd * ((W.occupancy[a, s] - flow) / u - flow * (root - u))
     return mean, optimism, gap
 
 
 @kernel
 def inflows(model: Model, W: Flows, policy: Floats) -> None:
-    """What the policy sends through every state."""
+    """The flow of the policy through every state."""
     occupancy_sweep(model, policy, W.feasible)
     W.inflow[:] = 0.0
     for a in range(policy.shape[0]):
@@ -174,18 +174,18 @@ def balanced(W: Flows, s: int, share: float, open_: int, V: float) -> float:
     low = high = -np.inf
     for a in range(W.u.shape[0]):
         if W.full[a, s] > 0.0:
-            low = max(low, W.u[a, s] + W.doubt[a, s] * alone)
-            high = max(high, W.u[a, s] + W.doubt[a, s] * even)
+            low = max(low, W.u[a, s] + W.sd[a, s] * alone)
+            high = max(high, W.u[a, s] + W.sd[a, s] * even)
     V = min(max(V, low), high)
     for _ in range(MOST_ROUNDS):
-        total = slope = most = 0.0
+        total = slope = largest = 0.0
         for a in range(W.u.shape[0]):
             if W.full[a, s] > 0.0:
-                u = surprise((V - W.u[a, s]) / W.doubt[a, s])
+                u = surprise((V - W.u[a, s]) / W.sd[a, s])
                 flow = likelihood(u)
-                total, most = total + flow, max(most, flow)
-                slope += flow * u * u * u / ((u * u + 1.0) * W.doubt[a, s])
-        if abs(total - share) <= BALANCED * share * (1.0 - most):
+                total, largest = total + flow, max(largest, flow)
+                slope += flow * u * u * u / ((u * u + 1.0) * W.sd[a, s])
+        if abs(total - share) <= BALANCED * share * (1.0 - largest):
             break
         low, high = (V, high) if total > share else (low, V)
         better = V + np.log(total / share) * total / slope if slope > 0.0 else low
@@ -222,8 +222,8 @@ def balance(model: Model, W: Flows, V: Floats) -> None:
 
 
 @kernel
-def make_room(model: Model, discount: float, W: Flows) -> tuple[float, float]:
-    """What can flow where; returns the least and the largest doubt."""
+def set_flow_limits(model: Model, discount: float, W: Flows) -> tuple[float, float]:
+    """Set which pairs can have flow; returns the least and the largest sd."""
     layers = model.layers
     least, largest, full = np.inf, 0.0, 1.0
     for l in range(layers.size - 1):
@@ -240,16 +240,16 @@ def make_room(model: Model, discount: float, W: Flows) -> tuple[float, float]:
 
 
 @kernel
-def set_doubts(model: Model, W: Flows, floor: float) -> None:
+def set_sds(model: Model, W: Flows, floor: float) -> None:
     """No pair is less uncertain than the floor; one that takes all there is for want of another is not more so."""
-    actions, states = W.doubt.shape
+    actions, states = W.sd.shape
     for a in range(actions):
         for s in range(states):
-            W.doubt[a, s] = max(W.stated[a, s], floor)
+            W.sd[a, s] = max(W.stated[a, s], floor)
     for s in range(states):
         open_, last = 0, 0
         for a in range(actions):
             if W.full[a, s] > 0.0:
                 open_, last = open_ + 1, a
         if open_ == 1 and W.inflow[s] > ALL_BUT_SURE * W.full[last, s]:
-            W.doubt[last, s] = floor
+            W.sd[last, s] = floor

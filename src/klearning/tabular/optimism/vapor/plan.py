@@ -8,7 +8,7 @@ at the minimum of the dual in V (`occupancy.py`): K-learning's K, with a tempera
 import numpy as np
 
 from klearning.numerics import checks
-from klearning.numerics.announcing import compiling_for
+from klearning.numerics.compile.notices import compiling_for
 from klearning.numerics.interrupts import uninterrupted
 from klearning.numerics.layers import by_layer
 from klearning.numerics.types import Floats, Layers
@@ -16,19 +16,21 @@ from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.beliefs.posterior import Posterior
 from klearning.tabular.models.sweeps import all_action_values
 from klearning.tabular.optimism.plan import Plan
-from klearning.tabular.optimism.vapor.doubts import doubt_named, fill_doubts, is_bound
 from klearning.tabular.optimism.vapor.newton import occupy
 from klearning.tabular.optimism.vapor.occupancy import Flows, flow_arrays
+from klearning.tabular.optimism.vapor.variances import VarianceName, fill_sds, is_bound, variance_rule
 
 
 @uninterrupted  # once, not for each of its kernels
 @compiling_for("kl.solve_vapor")
-def solve_vapor(belief: Belief, bonus: str = "reward", tolerance: float = 1e-10, optimism: float = 1.0) -> Plan[Layers]:
+def solve_vapor(
+    belief: Belief, bonus: VarianceName = "reward", tolerance: float = 1e-10, optimism: float = 1.0
+) -> Plan[Layers]:
     """The policy whose occupancy λ is best on optimistic rewards, Σ λ (m + s √(−2 ln λ)), under the mean transitions.
 
-    ``bonus`` says what s² is: "reward", "sharp" or "published" (`optimism/vapor/doubts.py`); ``optimism``, κ in (0, 1],
-    multiplies it. Solved to a duality gap of ``tolerance`` times the optimism, the second part of that sum.
-    ``temperature`` is one (S_l, A) array per layer: 0 where nothing is uncertain, infinite where there is no choice.
+    ``bonus`` chooses s² (`optimism/vapor/variances.py`), and ``optimism``, κ in (0, 1], multiplies it. The duality gap
+    is at most ``tolerance`` times the optimism, the second part of that sum. ``temperature`` is one (S_l, A) array per
+    layer: 0 if a pair is certain, infinite if there is no choice.
     """
     tolerance = checks.number("tolerance", tolerance, 0.0, 1.0, above=True)
     p, W = uncertain(belief, bonus, optimism)
@@ -45,18 +47,18 @@ def solve_vapor(belief: Belief, bonus: str = "reward", tolerance: float = 1e-10,
 
 
 def uncertain(belief: Belief, bonus: str, optimism: float) -> tuple[Posterior, Flows]:
-    """The posterior, and room that holds s; whoever plans by VAPOR begins here."""
+    """The posterior, and a workspace that holds s: where planning by VAPOR begins."""
     if not isinstance(belief, Belief):
-        raise ValueError(f"belief={belief!r} is no Belief: give one, for example Belief.before(prior, world)")
+        raise ValueError(f"belief={belief!r} is not a Belief: give one, for example Belief.before(prior, world)")
     if isinstance(optimism, str):
-        raise ValueError(f"optimism={optimism!r} is no number: give one in (0, 1]; kl.VAPOR finds it from draws")
+        raise ValueError(f"optimism={optimism!r} is not a number: give one in (0, 1]; kl.VAPOR finds it from draws")
     share = checks.number("optimism", optimism, 0.0, 1.0, above=True)
     p, W = belief.posterior(), flow_arrays(belief.actions, belief.states)
-    fill_doubts(doubt_named(bonus).numbers(belief, share), p, W.stated)
+    fill_sds(variance_rule(bonus).numbers(belief, share), p, W.stated)
     return p, W
 
 
 def temperatures(W: Flows) -> Floats:
-    """τ = s/u: 0 where nothing is uncertain, infinite where all that there is must flow."""
+    """τ = s/u: 0 if a pair is certain, infinite if all of the flow must take it."""
     tau = np.divide(W.stated, W.u, out=np.zeros_like(W.u), where=(W.stated > 0.0) & (W.full > 0.0))
-    return np.where(W.doubt < W.stated, np.inf, tau)
+    return np.where(W.sd < W.stated, np.inf, tau)

@@ -1,0 +1,1 @@
+"""How kernels are declared, compiled, linked and cached."""

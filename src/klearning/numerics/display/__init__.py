@@ -1,0 +1,1 @@
+"""How objects show themselves: summaries, tables, plots, data frames, progress."""

@@ -1,0 +1,1 @@
+"""Agents' memories: nested NamedTuples of arrays, flattened, restored, widened and validated."""

@@ -1,0 +1,1 @@
+"""Vector instructions in kernels: eight lanes at a time."""

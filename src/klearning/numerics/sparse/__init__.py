@@ -1,0 +1,1 @@
+"""Sparse transition rows that grow inside kernels."""
