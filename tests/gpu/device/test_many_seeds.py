@@ -8,6 +8,7 @@ from klearning.cli import main
 from klearning.gpu import seeds as gpu_seeds
 from klearning.gpu.seeds import PROGRAMS, DeviceRun
 from klearning.lab.experiments import interim_stopping
+from klearning.lab.experiments.runnables import ONE_AT_A_TIME, DeviceRuns
 from klearning.lab.experiments.store import Store
 from klearning.lab.experiments.sweep import sweep
 from klearning.lab.papers.odonoghue2021 import many_seeds
@@ -71,6 +72,14 @@ def test_all_that_a_gpu_plays_are_there(protocol):
             continue
         able.append(label)
     assert able == list(PLAYERS)
+
+
+def test_a_job_allocates_while_it_has_the_device_to_itself(monkeypatch):
+    """The simulator replaces the module `cuda` while a kernel runs, so another thread must not use it."""
+    held = []
+    monkeypatch.setattr("klearning.gpu.seeds.checked_program", lambda *given: held.append(ONE_AT_A_TIME.locked()))
+    DeviceRuns(next(iter(ManySeeds(depths=(2,), seeds=3).runs().values())))
+    assert held == [True]
 
 
 def test_the_command_draws_and_a_second_call_plays_nothing(tmp_path, capsys, monkeypatch):

@@ -144,9 +144,9 @@ class DeviceRuns:
         gpu.need_device()
         world = build_world(spec)
         seeds = range(spec.seed, spec.seed + spec.seeds)
-        self.run = gpu.DeviceRun(
-            build_agent(spec), world, build_prior(spec, world), spec.episodes, seeds, spec.keep, spec.stop
-        )
+        prior = build_prior(spec, world)
+        with ONE_AT_A_TIME:  # it allocates
+            self.run = gpu.DeviceRun(build_agent(spec), world, prior, spec.episodes, seeds, spec.keep, spec.stop)
         self.played, self.done = 0, False
 
     def chunks(self, stops: Iterable[int] = (), size: int = 1) -> Generator[int, None, None]:
