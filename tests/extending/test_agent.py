@@ -144,7 +144,7 @@ WORLD = kl.bandit([0.1, 0.9])
     ("agent", "complaint"),
     [
         (kl.KLearning, r"^agent=.*KLearning.* is a class: give an agent, KLearning\(\)$"),
-        ("KLearning", r"^agent='KLearning' is a text: give an agent, for example KLearning\(\)$"),
+        ("KLearning", r"^agent='KLearning' is a string: give an agent, for example KLearning\(\)$"),
         (None, "^agent=None has no method 'begin': inherit from klearning.Agent"),
         (Speechless(), r"^agent=.* has diagnostics=None: give a tuple of different names"),
         (Repeating(), r"^agent=Repeating\(\) has diagnostics=\('value', 'value'\): give a tuple of different names"),

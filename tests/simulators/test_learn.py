@@ -124,7 +124,7 @@ def test_a_learner_goes_on_only_where_it_belongs():
     with pytest.raises(ValueError, match=r"observation space Discrete\(5\) is not the learner's, Discrete\(4\)"):
         kl.learn(learner, corridor(5), episodes=2)
     for more in ({"horizon": 5}, {"prior": kl.Prior()}):
-        with pytest.raises(ValueError, match="belong to the learner"):
+        with pytest.raises(ValueError, match=f"{next(iter(more))}=.* belongs to the learner"):
             kl.learn(learner, corridor(4), episodes=2, **more)
     learner.act(0)
     with pytest.raises(ValueError, match="an episode is under way"):
@@ -294,7 +294,7 @@ def test_what_is_no_environment(mistake):
 
 
 def test_a_callback_that_is_no_list():
-    with pytest.raises(ValueError, match=r"callbacks=.* is one: give a list, \[callback\]"):
+    with pytest.raises(ValueError, match=r"callbacks=.* is not a list of functions: give a list, \[callback\]"):
         kl.learn(kl.Random(), corridor(), episodes=1, callbacks=print)
 
 
@@ -488,6 +488,24 @@ def test_foreign_shapes_get_one_clear_line(env, line):
         kl.learn(kl.PSRL(), env, episodes=1, horizon=3)
     with pytest.raises(ValueError, match=line):
         kl.suggest_prior(env, horizon=3)
+
+
+class Bare:
+    """A simulator with no more than an environment needs: neither spec nor unwrapped."""
+
+    observation_space, action_space = OldGym.observation_space, OldGym.action_space
+
+    def reset(self, seed=None):
+        return 0, {}
+
+    def step(self, action):
+        return 1, 1.0, True, False, {}
+
+
+def test_an_environment_without_a_spec_needs_a_horizon():
+    assert kl.learn(kl.PSRL(), Bare(), episodes=2, horizon=3).returns == [1.0, 1.0]
+    with pytest.raises(ValueError, match=r"has no time limit, so an episode may never end: give horizon="):
+        kl.learn(kl.PSRL(), Bare(), episodes=1)
 
 
 def test_what_learn_returns_is_what_its_annotation_says():

@@ -662,7 +662,7 @@ def test_how_often_to_plan_is_a_whole_number_and_the_learners():
         with pytest.raises(ValueError, match=f"replan_every={wrong!r} is "):
             kl.learn(kl.KLearning(), env, episodes=1, settings=kl.LearnSettings(replan_every=wrong))
     learner = kl.learn(kl.Random(), env, episodes=1)
-    with pytest.raises(ValueError, match=r"replan_every belong to the learner"):
+    with pytest.raises(ValueError, match=r"replan_every=2 belongs to the learner"):
         kl.learn(learner, env, episodes=1, settings=kl.LearnSettings(replan_every=2))
 
 

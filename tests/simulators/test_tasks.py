@@ -334,7 +334,7 @@ def test_settings_that_do_not_go_together():
     with pytest.raises(ValueError, match=r"decay=0.9 with a prior of known transitions, or with a support"):
         kl.Learner(kl.KLearning(), *spaces, 3, prior=support, grow_states=False, decay=0.9)
     learner = kl.Learner(kl.KLearning(), Stairs.observation_space, Stairs.action_space, 3)
-    with pytest.raises(ValueError, match="belong to the learner"):
+    with pytest.raises(ValueError, match=r"discount=0.9 belongs to the learner"):
         kl.learn(learner, Stairs(), settings=kl.LearnSettings(discount=0.9))
     with pytest.raises(ValueError, match="evaluate_every values whole episodes"):
         kl.learn(

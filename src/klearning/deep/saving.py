@@ -34,7 +34,7 @@ MOST = 2**31 - 1  # steps: the ring counts in 32 bits
 
 def save(learner: DeepLearner, path: str | Path) -> None:
     """Write everything to one file, after the checks of `load`: what cannot be loaded again is not written."""
-    write_archive(Path(path), settings_of(learner), arrays_of(learner), checked_learner)
+    write_archive(checks.file_path("path", path), settings_of(learner), arrays_of(learner), checked_learner)
 
 
 def settings_of(learner: DeepLearner) -> dict[str, Any]:

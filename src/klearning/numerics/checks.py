@@ -1,7 +1,9 @@
 """Checks of arguments. Each error names the field, the value and the fix."""
 
+import os
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from string import digits
 from typing import Any
 
@@ -18,12 +20,14 @@ SMALLEST, LARGEST = 1e-50, 1e50  # of numbers whose products must be floats: the
 def number(field: str, value: Any, low: float, high: float = np.inf, *, above: bool = False) -> float:
     """A finite float in [low, high], or in (low, high] if ``above``."""
     try:
-        x = float(value)
+        x = float("text" if isinstance(value, str | bytes | bool) else value)
     except (TypeError, ValueError):
         raise ValueError(f"{field}={value!r} is not a number: give a float") from None
     if not np.isfinite(x) or x < low or x > high or (above and x == low):
-        bound = f"{'above' if above else 'at least'} {low:g}" + (f" and at most {high:g}" if high < np.inf else "")
-        raise ValueError(f"{field}={value!r} is out of range: give a finite number {bound}")
+        limits = [f"{'above' if above else 'at least'} {low:g}"] if low > -np.inf else []
+        limits += [f"at most {high:g}"] if high < np.inf else []
+        bound = " ".join(["a finite number", " and ".join(limits)]).strip()
+        raise ValueError(f"{field}={value!r} is out of range: give {bound}")
     return x
 
 
@@ -115,13 +119,35 @@ def distributions(field: str, value: ArrayLike, shape: tuple[int | None, ...]) -
     return x
 
 
-def layered(field: str, value: Any, length: int) -> list[Any]:
-    """A list with one entry per layer."""
+def layered(field: str, value: Any, length: int | None = None) -> list[Any]:
+    """A list with one entry per layer, ``length`` of them if given."""
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
-        raise ValueError(f"{field} is a {type(value).__name__}: give a list with one array per layer")
-    if len(value) != length:
+        raise ValueError(f"{field} is of type {type(value).__name__}: give a list with one array per layer")
+    if length not in (None, len(value)):
         raise ValueError(f"{field} has {len(value)} entries: give {length}, one per layer")
     return list(value)
+
+
+def file_path(field: str, value: Any) -> Path:
+    """The path of a file."""
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        raise ValueError(f"{field}={value!r} is not a path: give the name of a file")
+    return Path(value)
+
+
+def fits(field: str, value: Any, need: int) -> None:
+    """ValueError if an argument asks for more bytes than this machine has."""
+    most = memory_bytes()
+    if 0 < most < need:
+        raise ValueError(f"{field}={value!r} takes {need:,} bytes, and this machine has {most:,}: give a smaller one")
+
+
+def memory_bytes() -> int:
+    """The memory of this machine; 0 if unknown."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 0
 
 
 def _show(shape: tuple[int | None, ...]) -> str:

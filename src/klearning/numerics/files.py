@@ -27,6 +27,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from klearning.numerics.checks import memory_bytes
+
 PATIENCE = 3600.0  # seconds after which another machine's write counts as abandoned
 UNFINISHED = re.compile(r"\..*\.(?P<machine>[0-9a-f]{8})\.(?P<process>\d{1,9})\.[0-9a-f]{8}")
 MANY_BYTES = 4 * 2**30  # an archive may unpack to this size on any machine
@@ -127,14 +129,6 @@ def _check_size(entries: list[zipfile.ZipInfo], size: int, most: int) -> None:
         raise ValueError(f"it unpacks to {total:,} bytes, more than {most:,}")
     if len({entry.filename for entry in entries}) < len(entries):
         raise ValueError("it has two members of the same name")
-
-
-def memory_bytes() -> int:
-    """The memory of this machine; 0 if unknown."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return 0
 
 
 @contextmanager

@@ -43,6 +43,8 @@ class Registry(dict[str, Any]):
         name = maker.__name__
         if self.get(name) is maker:
             return
+        if not name.isidentifier():
+            raise ValueError(f"{self.kind}={name!r} has no name: define it with def or class")
         if name in self.ours:
             raise ValueError(f"{self.kind}={name!r} is built in: give yours another name")
         for parameter in inspect.signature(maker).parameters.values():

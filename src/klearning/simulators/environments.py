@@ -91,7 +91,7 @@ def step(env: Any, action: Any) -> tuple[Any, Any, Any, Any, Mapping[str, Any]]:
 
 def single_horizon(env: Environment, horizon: int | None) -> int:
     """The argument, or the time limit of an environment or of those in a vector."""
-    if horizon is not None or env.spec is not None or not isinstance(env, VectorEnv):
+    if horizon is not None or not isinstance(env, VectorEnv) or env.spec is not None:
         return read_horizon(env, horizon)
     bare: Any = env.unwrapped
     if getattr(bare, "envs", None):  # in this process

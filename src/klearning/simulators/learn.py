@@ -157,9 +157,11 @@ def learn(
     """
     if not isinstance(settings, LearnSettings):
         raise ValueError(f"settings={settings!r} is not LearnSettings: give for example kl.LearnSettings(discount=0.9)")
-    extent, target = limit(episodes, steps), save or resume
-    if callable(callbacks):
-        raise ValueError(f"callbacks={callbacks!r} is one: give a list, [callback]")
+    extent, target = limit(episodes, steps), None
+    for field, path in (("resume", resume), ("save", save)):
+        target = target if path is None else checks.file_path(field, path)
+    if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
+        raise ValueError(f"callbacks={callbacks!r} is not a list of functions: give a list, [callback]")
     with opened_environment(env) as place:
         if resume is not None and Path(resume).exists():
             saved = load_matching(resume, _stated(agent, seed, horizon, prior, settings))
@@ -214,9 +216,9 @@ def learner_for(
     """The given learner, or one made by the agent's `make_learner`, or a `Learner`."""
     check_environment(env)
     if isinstance(agent, Actor):
-        if horizon is not None or prior is not None or settings.changed():
-            stated = ", ".join(("horizon, prior", *settings.of_learner()))
-            raise ValueError(f"{stated} belong to the learner: give them only with an agent")
+        given = {"horizon": horizon, "prior": prior, **settings.changed()}
+        if stated := [f"{name}={value!r}" for name, value in given.items() if value is not None]:
+            raise ValueError(f"{', '.join(stated)} belongs to the learner: give it only with an agent")
         agent.check_spaces(spaces_of(env))
         if agent.under_way:
             raise ValueError("an episode is under way: finish it, or call learner.end_episode() or abandon_episode()")
@@ -293,6 +295,7 @@ def _play_all(
 ) -> None:
     """Until all is played, or a watcher answers no."""
     every = checks.whole("evaluate_every", settings.evaluate_every, 0)
+    checks.flag("action_masks", settings.action_masks)
     if actor.episodes_done == 0:
         compare_with_limit(env, actor.horizon, actor.discount < 1.0, actor.continuing)
     model = _model(actor, env) if every else None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from klearning.numerics import checks
 from klearning.numerics.files import arrays_to_bytes, write_file
 from klearning.numerics.types import Arrays, Ints
 from klearning.simulators.space_index import SpaceIndex, named_parts, plain
@@ -24,7 +25,7 @@ VERSION = 1
 
 def export(learner: "Learner", path: str | Path) -> None:
     """See `Learner.export`."""
-    path = Path(path)
+    path = checks.file_path("path", path)
     forms = {".npz": _as_npz, ".json": _as_json}
     if path.suffix not in forms:
         raise ValueError(f"path={str(path)!r} ends neither in .npz nor in .json: give one of them")

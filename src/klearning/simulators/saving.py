@@ -40,7 +40,7 @@ TABULAR = "tabular"
 def save(learner: Learner, path: str | Path) -> None:
     """Write everything to one file, after the checks of `load`: what cannot be loaded again is not written."""
     arrays = arrays_of(learner)
-    write_archive(Path(path), settings_of(learner, arrays), arrays, build_learner)
+    write_archive(checks.file_path("path", path), settings_of(learner, arrays), arrays, build_learner)
 
 
 @overload
@@ -53,7 +53,7 @@ def load(path: str | Path, kind: type[L]) -> L: ...
 
 def load(path: str | Path, kind: type[Any] | None = None) -> Any:
     """Load a saved learner, to continue. ``kind``, such as `Learner`, is the class that it must be of."""
-    learner = _load(Path(path))
+    learner = _load(checks.file_path("path", path))
     if kind is not None and not isinstance(learner, kind):
         raise ValueError(f"{path} holds a {type(learner).__name__}, not a {kind.__name__}: leave out kind")
     return learner

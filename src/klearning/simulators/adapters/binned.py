@@ -10,7 +10,7 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
 from klearning.numerics.types import Floats
 from klearning.simulators.actor import Spaces
 from klearning.simulators.bins import BINS, Bins, bin_counts, boxes_to_cut, flat_numbers, nested, quantile_edges
-from klearning.simulators.environments import Environment
+from klearning.simulators.environments import Environment, check_environment
 from klearning.simulators.random_play import random_play
 
 
@@ -86,6 +86,7 @@ class Binned(gymnasium.ObservationWrapper[Any, Any, Any], gymnasium.utils.Record
 
 
 def _check_single(env: Any) -> None:
+    check_environment(env)
     if isinstance(env, VectorEnv):
         raise ValueError(
             f"env={env!r} is a vector of {env.num_envs} environments: bin each of them, as in "

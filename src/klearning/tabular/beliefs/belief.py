@@ -136,6 +136,8 @@ class Belief:
     @classmethod
     def before(cls, prior: Prior, world: Layered) -> "Belief":
         """Before the first episode in a world, or in any MDP."""
+        if not hasattr(world, "widths"):
+            raise ValueError(f"world={world!r} is not an MDP: give one, for example deep_sea(10)")
         return cls.empty(prior, world.widths, world.actions, world.initial, world.end)
 
     @classmethod
@@ -187,7 +189,7 @@ class Belief:
         With a stationary prior what was counted in different layers is added up. ``reward_squares``, Σr² as (S_l, A),
         is for a prior that learns the noise, as `UnknownNoise` does; others do not read it.
         """
-        if not isinstance(visits, Sequence | np.ndarray) or len(visits) == 0:
+        if not checks.layered("visits", visits):
             raise ValueError("visits is empty: give one (S_l, A) array per layer")
         n = [checks.counts(f"visits[{l}]", v, (None, None)) for l, v in enumerate(visits)]
         belief = cls.empty(prior, [v.shape[0] for v in n], n[0].shape[1], initial)

@@ -334,8 +334,8 @@ FAMILIES: dict[str, type[RewardFamily]] = {"gaussian": Gaussian, "beta": Beta, "
 def check_family(reward: Any) -> None:
     """That this is a reward prior, and one that `draw_reward` draws right."""
     if not isinstance(reward, RewardFamily):
-        names = " or ".join(f"a {family.__name__}" for family in FAMILIES.values())
-        raise ValueError(f"reward={reward!r} is not a reward prior: give {names}")
+        names = ", ".join(family.__name__ for family in FAMILIES.values())
+        raise ValueError(f"reward={reward!r} is not a reward prior: give one of {names}")
     shift = reward.numbers().shift
     if shift != 0.0 and (shift, reward.bounds) != (1.0, (0.0, 1.0)):
         raise ValueError(

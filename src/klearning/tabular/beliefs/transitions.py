@@ -38,6 +38,8 @@ class Dirichlet:
 
     def __post_init__(self) -> None:
         checks.number("mass", self.mass, *MASSES)
+        if self.support is not None and not isinstance(self.support, MDP):
+            checks.layered("support", self.support)
 
     @property
     def blocks(self) -> list[Floats]:
@@ -64,6 +66,10 @@ class Known:
     """Transitions known for certain: arrays (S_l, A, S_{l+1}) for each l < L, or an MDP that has them."""
 
     transitions: Sequence[ArrayLike] | MDP
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.transitions, MDP):
+            checks.layered("transitions", self.transitions)
 
     @property
     def blocks(self) -> list[Floats]:

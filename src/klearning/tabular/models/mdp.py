@@ -36,6 +36,8 @@ from klearning.tabular.models.sweeps import (
 )
 from klearning.tabular.models.tabular import END, read_horizon, read_name, read_table
 
+ROW_BYTES = 64  # at least, of every state and action
+
 
 @dataclass(frozen=True, eq=False)
 class MDP:
@@ -94,7 +96,7 @@ class MDP:
 
         ``noise`` is one number, or a list per layer as well: a standard deviation for every (s, a), (S_l, A).
         """
-        if not isinstance(rewards, Sequence | np.ndarray) or len(rewards) == 0:
+        if not checks.layered("rewards", rewards):
             raise ValueError("rewards is empty: give one (S_l, A) array per layer, horizon at least 1")
         first = checks.array("rewards[0]", rewards[0], (None, None))
         actions = first.shape[1]
@@ -180,6 +182,7 @@ class MDP:
     ) -> "MDP":
         """The same (S, A) rewards and transitions in every layer."""
         states, actions = rewards.shape
+        checks.fits("horizon", horizon, ROW_BYTES * horizon * rewards.size)
         reward = np.ascontiguousarray(np.tile(rewards.T, horizon))
         rows = tiled_rows(entries, states, actions, horizon)
         layers = offsets([states] * horizon)
@@ -322,7 +325,8 @@ def _check_noise(noise: float | str | Floats, reward: Floats) -> float | str | F
         return np.ascontiguousarray(checks.counts("noise", noise, reward.shape))
     if not isinstance(noise, str):
         return checks.number("noise", noise, 0.0)
-    checks.choice("noise", noise, ["bernoulli"])
+    if noise != "bernoulli":
+        raise ValueError(f"noise={noise!r} is unknown: give a standard deviation, or 'bernoulli' for coin flips")
     if reward.min() < 0.0 or reward.max() > 1.0:
         raise ValueError("noise='bernoulli' with rewards outside [0, 1]: mean rewards must be probabilities")
     return noise

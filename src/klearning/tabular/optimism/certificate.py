@@ -26,7 +26,7 @@ from klearning.tabular.beliefs.stick_breaking import new_sticks, shares_of_unsee
 from klearning.tabular.models.sweeps import FORBIDDEN, at_start, hard_sweep, maximum, policy_sweep, shared
 from klearning.tabular.optimism.bonuses import BonusName
 from klearning.tabular.optimism.plan import solve
-from klearning.tabular.optimism.program import program
+from klearning.tabular.optimism.program import check_belief, program
 from klearning.tabular.optimism.proof import layers_depend
 from klearning.tabular.optimism.visits import PRECISION, visits_arrays, visits_search
 
@@ -91,8 +91,7 @@ def certify(
                 "policy beside a learner, whose greedy policy is certified: give certify(learner.belief, policy)"
             )
         belief, policy = belief.deployed()
-    if not isinstance(belief, Belief):
-        raise ValueError(f"belief={belief!r} is not a Belief: give one, for example Belief.before(prior, world)")
+    check_belief(belief)
     if policy is None:
         raise ValueError("policy is missing: give certify(belief, policy), or certify(learner)")
     table = from_layers("policy", policy, belief.layers, belief.actions, checks.distributions)

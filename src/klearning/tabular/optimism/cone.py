@@ -16,7 +16,7 @@ from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.models.sweeps import FORBIDDEN, Model, occupancy_sweep
 from klearning.tabular.optimism.bonuses import BONUSES
 from klearning.tabular.optimism.plan import Plan, solve
-from klearning.tabular.optimism.program import Program, program
+from klearning.tabular.optimism.program import Program, check_belief, program
 
 SOLVERS = ("CLARABEL", "SCS", "ECOS", "MOSEK")
 
@@ -90,6 +90,7 @@ def solve_cone(belief: Belief, bonus: ConeBonus = "paper", solver: str = "CLARAB
 
     The program leaves the values of unreachable states free; `solve` reports the smallest.
     """
+    check_belief(belief)
     checks.choice("solver", solver, SOLVERS)
     checks.choice("bonus", bonus, [name for name, facts in BONUSES.items() if not facts.prices])
     if belief.actions == 1:  # the infimum is at τ = ∞, which no solver attains

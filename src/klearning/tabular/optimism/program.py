@@ -59,10 +59,15 @@ class Program:
         return is_proved(self.belief, self.bonus, self.posterior, self.c)
 
 
-def program(belief: Belief, bonus: str, tied: bool = False) -> Program:
-    """``tied``: let c be one table, as rewards are, if layers share one and the bonus is the same in all of them."""
+def check_belief(belief: object) -> None:
+    """ValueError for anything else."""
     if not isinstance(belief, Belief):
         raise ValueError(f"belief={belief!r} is not a Belief: give one, for example Belief.before(prior, world)")
+
+
+def program(belief: Belief, bonus: str, tied: bool = False) -> Program:
+    """``tied``: let c be one table, as rewards are, if layers share one and the bonus is the same in all of them."""
+    check_belief(belief)
     chosen = bonus_named(bonus)
     numbers, p = chosen.numbers(belief), belief.posterior()
     same = tied and chosen.compiled and not numbers.spread.any()

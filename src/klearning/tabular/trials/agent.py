@@ -175,7 +175,7 @@ def check_methods(agent: Any, methods: tuple[str, ...] = PLAYS) -> None:
     if isinstance(agent, type):
         raise ValueError(f"agent={agent!r} is a class: give an agent, {agent.__name__}()")
     if isinstance(agent, str):
-        raise ValueError(f"agent={agent!r} is a text: give an agent, for example KLearning()")
+        raise ValueError(f"agent={agent!r} is a string: give an agent, for example KLearning()")
     if methods == PLAYS and callable(getattr(agent, "make_learner", None)):
         name = type(agent).__name__
         raise ValueError(f"agent={name}(…) learns in environments alone: kl.learn(agent, kl.WorldEnv(world))")

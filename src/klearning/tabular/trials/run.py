@@ -1,6 +1,5 @@
 """`run`: an agent in a world, once for every seed."""
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -9,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from klearning.numerics import checks
+from klearning.numerics.checks import memory_bytes
 from klearning.numerics.compile.notices import compiling_for
 from klearning.numerics.display.progress import ProgressBar
 from klearning.numerics.types import Arrays
@@ -52,6 +52,7 @@ def run(
     seed. There ``world`` may be one world per seed, `klearning.gpu.random_worlds`.
     """
     check_methods(agent)
+    check_progress(progress)
     checks.choice("device", device, (CPU, *DEVICES))
     like = world if device == CPU else getattr(world, "like", world)  # elsewhere each seed may have a world of its own
     if not isinstance(like, MDP):
@@ -114,22 +115,20 @@ def play_seeds(
     return stacked([arrays_by_seed[seed] for seed in seeds])
 
 
+def check_progress(progress: Any) -> None:
+    """ValueError unless it is a flag or a function."""
+    if not callable(progress) and progress is not None and not isinstance(progress, bool):
+        raise ValueError(f"progress={progress!r} is not a flag: give True, or a function of the episodes just finished")
+
+
 def check_memory(seeds: int, points: int, numbers: int, visits: int = 0) -> None:
     """One line if results of this size do not fit into this machine's memory."""
     need, most = seeds * (points * (8 * numbers + 1) + 8 * visits), memory_bytes()
-    if need > most:
+    if 0 < most < need:
         raise ValueError(
             f"{seeds:,} seeds with {points:,} episodes each take {need:,} bytes, and this machine has {most:,}: "
             'give keep="points", or fewer seeds'
         )
-
-
-def memory_bytes() -> int:
-    """Of this machine; if it cannot be told, more than any has."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 2**62
 
 
 def _world_advice(thing: Any) -> str:

@@ -5,6 +5,7 @@ episode, and ``optimal_value``. `at_points` keeps some of the episodes, with wha
 `stacked` puts seeds together, and `Runs.of` makes the result.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -29,6 +30,7 @@ BANDS = ((0.025, 0.975, 0.12), (0.25, 0.75, 0.2))  # quantiles, and how dark the
 BAND_POINTS = 40  # episodes at which an interval is drawn
 GRID = 25  # episodes, evenly apart in logarithms, to which a power is fitted
 A_DECADE = 10  # episodes that keep="points" keeps
+SEED_BYTES = 128  # at least, of every seed
 DIAGNOSTIC = "diagnostic_"  # before the name of what an agent says of every episode
 
 
@@ -275,7 +277,8 @@ class Runs:
         return name if self.opponent is None else f"{name} against {self.opponent.name}"
 
     def _title(self) -> str:
-        size = f"{len(self.seeds):,} seeds × {self.episodes:,} {self.unit}s"
+        counted = ((len(self.seeds), "seed"), (self.episodes, self.unit))
+        size = " × ".join(f"{n:,} {noun}{'' if n == 1 else 's'}" for n, noun in counted)
         clock = f", {self.seconds:.3g} s" if np.isfinite(self.seconds) else ""
         return f"{self.agent!r} in {self.place}: {size}{clock}"
 
@@ -425,10 +428,10 @@ def points_to_keep(keep: str | Sequence[int], episodes: int) -> tuple[int, ...]:
 
 def seed_list(seeds: int | Sequence[int]) -> tuple[int, ...]:
     """Which seeds are meant: the first N from 0, or these."""
-    if isinstance(seeds, Sequence | np.ndarray | range) and not isinstance(seeds, str):
-        numbers = tuple(checks.whole(f"seeds[{i}]", s, 0) for i, s in enumerate(seeds))
-    else:
-        numbers = tuple(range(checks.whole("seeds", seeds)))
+    listed = isinstance(seeds, Sequence | np.ndarray) and not isinstance(seeds, str)
+    which: Sequence[int] = seeds if listed else range(checks.whole("seeds", seeds, high=sys.maxsize))
+    checks.fits("seeds", seeds, SEED_BYTES * len(which))
+    numbers = tuple(checks.whole(f"seeds[{i}]", s, 0) for i, s in enumerate(which))
     if not numbers or len(set(numbers)) < len(numbers):
         raise ValueError(f"seeds={seeds!r} is empty or has repeats: give how many, or distinct numbers")
     return numbers

@@ -14,5 +14,7 @@ def bandit(means: Sequence[float] = (0.2, 0.5, 0.8), noise: float | str | Sequen
     The paper's example of a certainty equivalent (e-certequiv).
     """
     arms = checks.array("means", means, (None,))
+    if not arms.size:
+        raise ValueError("means has no entries: give a number per arm")
     spread = noise if isinstance(noise, str) or np.ndim(noise) == 0 else [[checks.counts("noise", noise, arms.shape)]]
     return MDP.from_layers([[arms]], [], [1.0], spread, name="bandit")

@@ -9,6 +9,7 @@ from klearning.numerics.types import Ints
 from klearning.tabular.models.mdp import MDP
 
 LEFT, RIGHT = 0, 1
+STATE_BYTES = 150  # at least, while the world is made
 
 
 def deep_sea(
@@ -24,6 +25,7 @@ def deep_sea(
     depth = checks.whole("depth", depth)
     slip = checks.number("slip", slip, 0.0, 1.0)
     cost = checks.number("cost", cost, 0.0)
+    checks.fits("depth", depth, STATE_BYTES * depth * (depth + 1) // 2)
     layers = offsets(range(1, depth + 1))
     row = np.repeat(np.arange(depth), np.arange(1, depth + 1))
     column = np.arange(layers[-1]) - layers[row]
@@ -33,7 +35,7 @@ def deep_sea(
     rows = _moves(layers, row, column, slip)
     goal = RIGHT
     if mapping_seed is not None:
-        swapped = np.random.default_rng(mapping_seed).random(layers[-1]) < 0.5
+        swapped = np.random.default_rng(checks.whole("mapping_seed", mapping_seed, 0)).random(layers[-1]) < 0.5
         reward[:, swapped] = reward[::-1, swapped]
         for field in (rows.start, rows.length, rows.room):
             field[:, swapped] = field[::-1, swapped]

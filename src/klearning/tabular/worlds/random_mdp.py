@@ -21,8 +21,11 @@ def random_mdp(
 
     ``states`` is the number of states of every layer of a ``horizon`` (default 4), or one number per layer.
     """
+    actions, seed = checks.whole("actions", actions), checks.whole("seed", seed, 0)
     if isinstance(states, int | np.integer):
-        widths = [checks.whole("states", states)] * checks.whole("horizon", 4 if horizon is None else horizon)
+        width, layers = checks.whole("states", states), checks.whole("horizon", 4 if horizon is None else horizon)
+        checks.fits("states", states, 8 * layers * actions * width**2)
+        widths = [width] * layers
     else:
         widths = [checks.whole(f"states[{l}]", n) for l, n in enumerate(states)]
         if not widths:
@@ -30,5 +33,5 @@ def random_mdp(
         if horizon not in (None, len(widths)):
             raise ValueError(f"horizon={horizon} disagrees with states, which lists {len(widths)} layers: drop one")
     initial = np.full(widths[0], 1.0 / widths[0])
-    belief = Belief.empty(prior or Prior(), widths, checks.whole("actions", actions), initial)
+    belief = Belief.empty(prior or Prior(), widths, actions, initial)
     return replace(belief.sample(seed), name=f"random_mdp({seed})")

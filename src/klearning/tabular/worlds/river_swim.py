@@ -11,6 +11,7 @@ LEFT, RIGHT = 0, 1
 def river_swim(states: int = 6, horizon: int = 20, noise: float | str = 0.0) -> MDP:
     """A chain swum against the current: right moves up by .35 (first state .6), is washed down by .05 (last .4)."""
     states = checks.whole("states", states, 2)
+    checks.fits("states", states, 16 * states**2)
     P = np.zeros((states, 2, states))
     r = np.zeros((states, 2))
     top = states - 1

@@ -16,6 +16,7 @@ from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.beliefs.posterior import Posterior
 from klearning.tabular.models.sweeps import all_action_values
 from klearning.tabular.optimism.plan import Plan
+from klearning.tabular.optimism.program import check_belief
 from klearning.tabular.optimism.vapor.newton import occupy
 from klearning.tabular.optimism.vapor.occupancy import Flows, flow_arrays
 from klearning.tabular.optimism.vapor.variances import VarianceName, fill_sds, is_bound, variance_rule
@@ -48,8 +49,7 @@ def solve_vapor(
 
 def uncertain(belief: Belief, bonus: str, optimism: float) -> tuple[Posterior, Flows]:
     """The posterior, and a workspace that holds s: where planning by VAPOR begins."""
-    if not isinstance(belief, Belief):
-        raise ValueError(f"belief={belief!r} is not a Belief: give one, for example Belief.before(prior, world)")
+    check_belief(belief)
     if isinstance(optimism, str):
         raise ValueError(f"optimism={optimism!r} is not a number: give one in (0, 1]; kl.VAPOR finds it from draws")
     share = checks.number("optimism", optimism, 0.0, 1.0, above=True)
