@@ -63,7 +63,7 @@ WRONG = {
     "run rock_paper_scissors -p mass=1": "'transitions' means nothing in a matrix game",
     "run guarded_sea EXP3": "EXP3() plays matrix games only",
     "compare rock_paper_scissors UCB PSRL": "player='PSRL' is unknown",
-    "compare rock_paper_scissors UCB BestResponse": "plays the opponent's chair only",
+    "compare rock_paper_scissors UCB BestResponse": "can only be the opponent",
     "compare rock_paper_scissors UCB EXP3 --opponent self_play": "opponent='self_play' differs between agents",
     "compare rock_paper_scissors UCB EXP3 --metric solved": "metric='solved', but rock_paper_scissors is a game",
     "compare deep_sea KLearning PSRL --opponent exp3": "game='deep_sea' is unknown",

@@ -153,6 +153,10 @@ CASES = {
     "depth huge": (lambda: kl.deep_sea(10**9), "depth=1000000000 takes .* this machine has .*: give a smaller one"),
     "river huge": (lambda: kl.river_swim(states=10**9), "states=1000000000 takes .* bytes"),
     "random mdp huge": (lambda: kl.random_mdp(10**9), "states=1000000000 takes .* bytes"),
+    "inventory huge": (lambda: kl.inventory(capacity=10**9), "capacity=1000000000 takes .* bytes"),
+    "inventory long": (lambda: kl.inventory(horizon=10**12), "horizon=1000000000000 takes .* bytes"),
+    "queue huge": (lambda: kl.admission_queue(buffer=10**9), "buffer=1000000000 takes .* bytes"),
+    "doses huge": (lambda: kl.dose_finding(doses=10**12), "doses=1000000000000 takes .* bytes"),
     "horizon huge": (lambda: kl.river_swim(horizon=10**12), "horizon=1000000000000 takes .* bytes"),
     "seeds huge": (lambda: kl.run(kl.PSRL(), kl.deep_sea(3), seeds=10**12), "seeds=1000000000000 takes .* bytes"),
     "seeds of a huge range": (

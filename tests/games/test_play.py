@@ -220,7 +220,7 @@ def a_game():
         (lambda: ANYTHING.saddle([[np.nan]]), r"payoffs\[0, 0\]=nan"),
         (lambda: ANYTHING.play(kl.KLearning(), a_game()), "does not play games: give games.KLearning"),
         (lambda: ANYTHING.play(games.KLearning, a_game()), r"is a class: call it, games.KLearning\(\)"),
-        (lambda: ANYTHING.play(games.BestResponse(), a_game()), "opponent's chair only"),
+        (lambda: ANYTHING.play(games.BestResponse(), a_game()), "can only be the opponent"),
         (lambda: ANYTHING.play(games.UCB(), a_game().payoffs), "is not a game"),
         (lambda: ANYTHING.play(games.UCB(), a_game(), "best_respnse"), "did you mean 'best_response'"),
         (lambda: ANYTHING.play(games.UCB(), a_game(), games.EXP3), "is a class"),

@@ -152,7 +152,7 @@ class Line:
 )  # fmt: skip
 @click.option(
     "--horizon", type=int,
-    help="maximal steps of an episode; default: the environment's time limit, or the effective horizon of --discount",
+    help="most steps of an episode; default: the environment's time limit, or the effective horizon of --discount",
 )  # fmt: skip
 @task_options
 @click.option(
@@ -246,7 +246,7 @@ def learner_of(line: Line, env: Any, seed: int, resume: Path | None, several: bo
     from klearning.simulators.saving import load_matching
 
     if resume is not None and (resume.exists() or not several):
-        return load_matching(resume, line.stated(seed))
+        return learner_for(load_matching(resume, line.stated(seed)), env)
     prior = line.prior()
     suggests = prior is None and not isinstance(line.agent, MakesLearner)
     settings = LearnSettings(**{name: line[name] for name in SETTINGS})

@@ -1,4 +1,4 @@
-"""Matches on the command line: a game, the players in both chairs and what they believe, from the words of a line."""
+"""Matches on the command line: a game, the players on both sides and what they believe, from the words of a line."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

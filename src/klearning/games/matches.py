@@ -109,7 +109,7 @@ def checked_prior(game: Game | MarkovGame, prior: Any) -> Gaussian | Prior:
 def check_agent(agent: Any) -> None:
     """ValueError if this cannot play in our chair."""
     if isinstance(agent, BestResponse):
-        raise ValueError("agent=BestResponse() sees the other side's policy: it plays the opponent's chair only")
+        raise ValueError("agent=BestResponse() sees the other side's policy: it can only be the opponent")
     if isinstance(agent, type) and issubclass(agent, Player):
         raise ValueError(f"agent={agent.__name__} is a class: call it, games.{agent.__name__}()")
     if not isinstance(agent, Player):

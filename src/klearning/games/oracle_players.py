@@ -44,7 +44,7 @@ class Equilibrium(Player):
 
 @dataclass(frozen=True)
 class BestResponse(Player):
-    """The best response to the other side's policy of the round, which it sees: for the opponent's chair only."""
+    """The best response to the other side's policy of the round, which it sees: for opponents only."""
 
     paper: ClassVar[str] = "a baseline"
 

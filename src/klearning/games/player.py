@@ -52,7 +52,7 @@ class Player:
         """The policy of round ``t``, from 1: probabilities of the columns, or the number of one column.
 
         ``view`` has what was seen: ``means``, ``sds``, ``visits`` and ``sums``, (rows, columns). ``other`` is the
-        other side's policy in the opponent's chair, and None in ours. Keep nothing in the player itself: a resumed
+        other side's policy if the player is the opponent, else None. Keep nothing in the player itself: a resumed
         run has the view and the stream ``draws``, and no more.
         """
         raise NotImplementedError(f"{self.name} has no method 'policy'")
@@ -66,7 +66,7 @@ class Reply(Protocol):
 
 @dataclass(frozen=True)
 class FunctionOpponent(Player):
-    """A function in the opponent's chair."""
+    """A function as the opponent."""
 
     function: Reply
 

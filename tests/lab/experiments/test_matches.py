@@ -137,7 +137,7 @@ WRONG = {
     "an agent of worlds": ({"agent": {"name": "PSRL"}}, r"player='PSRL' is unknown: give one of 'KLearning'"),
     "an agent itself": ({"agent": kl.KLearning()}, r"does not play games: give games\.KLearning\(\)"),
     "a class": ({"agent": games.UCB}, r"is a class: give a player, UCB\(\)"),
-    "who sees the mixture": ({"agent": games.BestResponse()}, r"plays the opponent's chair only"),
+    "who sees the mixture": ({"agent": games.BestResponse()}, r"can only be the opponent"),
     "a wrong word": ({"opponent": "best"}, r"opponent='best' is unknown"),
     "a number": ({"opponent": 3}, r"opponent=3 is not data"),
     "EXP3 among layers": ({"world": SEA, "opponent": "exp3"}, r"EXP3\(\) plays matrix games only"),

@@ -695,7 +695,8 @@ def test_a_place_where_no_store_can_be(tmp_path):
 
 
 def test_a_folder_that_is_no_store_is_not_made_one(tmp_path):
-    with pytest.raises(StoreError, match="is not a store") as caught:
-        Store(tmp_path, create=False)
-    assert "\n" not in str(caught.value)
+    for folder in (tmp_path, tmp_path / "none"):
+        with pytest.raises(StoreError) as caught:
+            Store(folder, create=False)
+        assert str(caught.value) == f"{folder} is not a store, a folder with a folder `runs`: give the path of one"
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""A match as plain data: a game, the player in our chair, the one in the other, and what both believe of payoffs.
+"""A match as plain data: a game, the player on our side, the one on the other, and what both believe of payoffs.
 
 In a spec the game stands where a world would, a round is an episode, and there is an opponent. Of a matrix game the
 prior is {"reward": …} alone; of a Markov game it is that of a world.
@@ -40,7 +40,7 @@ def opponent_data(opponent: Any, agent: Data) -> Data:
 
 
 def player_data(agent: Any) -> Data:
-    """The player in our chair, from itself or from some of its data."""
+    """The player on our side, from itself or from some of its data."""
     if not isinstance(agent, Mapping | str | type):
         check_agent(agent)
     return codec.instance_data("player", agent)

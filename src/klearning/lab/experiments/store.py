@@ -92,10 +92,11 @@ class Store:
             if create:
                 for folder in ("runs", "checkpoints"):
                     (self.path / folder).mkdir(parents=True, exist_ok=True)
-            elif not is_folder(self.path / "runs"):
-                raise StoreError(f"{self.path} is not a store: it has no folder `runs`")
+            found = is_folder(self.path / "runs")
         except OSError as error:
             raise StoreError(f"cannot use the store {self.path}: {error.strerror or error}") from None
+        if not found:
+            raise StoreError(f"{self.path} is not a store, a folder with a folder `runs`: give the path of one")
 
     def folder(self, name: str) -> Path:
         return self.path / "runs" / name[:2] / name

@@ -23,7 +23,7 @@ Memory = fixed_vapor.Memory | calibrated_vapor.Memory
 
 @dataclass(frozen=True, repr=False)
 class VAPOR(Optimistic[Memory]):
-    """VAPOR with a bonus of `tabular/optimism/vapor/variances.py`: "reward", "sharp", or "published" as in the paper.
+    """VAPOR with the bonus "reward", "sharp", or "published" as in the paper (`optimism/vapor/variances.py`).
 
     ``tolerance`` is the duality gap, relative to the optimism Σ λ s √(−2 ln λ), at which the search for λ stops.
     ``optimism`` is a number κ in (0, 1] that multiplies the variance s², or "calibrated": the least κ with which

@@ -38,6 +38,7 @@ def admission_queue(
     """
     buffer = checks.whole("buffer", buffer)
     horizon = checks.whole("horizon", horizon)
+    checks.fits("buffer", buffer, 32 * len(ACTIONS) * buffer**2)
     arrival = checks.number("arrival", arrival, 0.0, 1.0)
     slow = checks.number("slow", slow, 0.0, 1.0)
     fast = checks.number("fast", fast, slow, 1.0)

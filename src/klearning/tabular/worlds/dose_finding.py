@@ -49,6 +49,8 @@ def dose_finding(
     """
     visits, doses = checks.whole("visits", visits), checks.whole("doses", doses, 2)
     stages, grades = checks.whole("stages", stages, 2), checks.whole("grades", grades, 2)
+    largest, field = max((visits, "visits"), (doses, "doses"), (stages, "stages"), (grades, "grades"))
+    checks.fits(field, largest, 8 * visits * doses * (stages * grades) ** 2)
     wears_off = checks.number("resistance", resistance, 0.0, 1.0)
     relapse, heals = checks.number("progression", progression, 0.0, 1.0), checks.number("recovery", recovery, 0.0, 1.0)
     burden, harm = checks.number("burden", burden, 0.0), checks.number("harm", harm, 0.0, 1.0)

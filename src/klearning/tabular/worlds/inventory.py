@@ -41,6 +41,8 @@ def inventory(
     """
     capacity = checks.whole("capacity", capacity)
     horizon = checks.whole("horizon", horizon)
+    checks.fits("capacity", capacity, 8 * capacity**3)
+    checks.fits("horizon", horizon, 8 * horizon * capacity**2)
     start = checks.whole("start", start, 0)
     if start > capacity:
         raise ValueError(f"start={start} is more than fits: give at most capacity={capacity}")
