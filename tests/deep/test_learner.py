@@ -323,9 +323,9 @@ def test_a_reward_that_is_no_number_is_refused_and_nothing_is_learnt(reward):
     ("observation", "words"),
     [
         ([np.nan, 0.0], "is not finite"),
-        ([0.0], r"is not in|has 1 features"),
-        ("left", "is not in"),
-        (None, "is not in|not finite|features"),
+        ([0.0], r"is outside .*: give a point of the space|has 1 features, .*: give as many"),
+        ("left", "is outside .*: give a point of the space"),
+        (None, "is outside|not finite|features"),
     ],
 )
 def test_an_observation_that_is_none_is_refused(observation, words):
@@ -363,7 +363,7 @@ def test_features_by_space(case):
 
 @pytest.mark.parametrize("point", [[0, 2], [0, -1], [0], None])
 def test_bits_that_are_none(point):
-    with pytest.raises(ValueError, match="is not in MultiBinary"):
+    with pytest.raises(ValueError, match="is outside MultiBinary"):
         Features(spaces.MultiBinary(2))(point)
 
 
@@ -491,6 +491,21 @@ def test_a_deep_learner_has_the_words_of_the_other(whole, tmp_path):
     assert whole.predict(seen[0], info=True)[1]["value"] == pytest.approx(values[0, 0])
     assert repr(whole).startswith("DeepLearner(DeepKLearning(hidden=(8,), batch=8, updates=1, train_every=4, ")
     assert "episodes" in whole._repr_html_()
+    with pytest.raises(ValueError, match="networks have no belief to certify: play greedy episodes"):
+        kl.certify(whole)
+    with pytest.raises(ValueError, match="path=5 is not a path: give the name of a file"):
+        whole.export(5)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"prior": "suggest"}, {"settings": kl.LearnSettings(discount=0.9)}],
+    ids=["prior='suggest'", "discount=0.9"],
+)
+def test_what_is_not_for_networks_is_said_in_one_short_line(given, request):
+    line = "does not apply to DeepKLearning, which has its own settings: leave it out"
+    with pytest.raises(ValueError, match=f"^{request.node.callspec.id} {line}$"):
+        kl.learn(DeepKLearning(), gymnasium.make("CartPole-v1"), steps=1, **given)
 
 
 def test_a_table_of_networks(whole):

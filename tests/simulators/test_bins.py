@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import klearning as kl
-from klearning.simulators.bins import Bins, equal_edges
+from klearning.simulators.bins import Bins, equal_edges, interval_text, readable
 from klearning.simulators.evaluation import play_returns
 from klearning.simulators.space_index import SpaceIndex
 from tests.support.cases import modest
@@ -45,6 +45,15 @@ class Tank(gym.Env):
 def learnt(agent=None, **cut):
     env = kl.Binned(Tank(), **cut or {"bins": {"level": [6, 3]}})
     return kl.learn(agent or kl.PSRL(), env, horizon=8, episodes=30, prior=PRIOR), env
+
+
+def test_intervals_are_shown_without_rounding_errors():
+    """Equal bins of [-1, 1] end at -0.5, -5.55e-17 and 0.4999999999999999, the least floats of their bins."""
+    edges = equal_edges(-1.0, 1.0, 4)
+    assert readable(edges) == [-0.5, 0.0, 0.5]
+    assert [interval_text(edges, k) for k in range(4)] == ["below -0.5", "-0.5 to 0", "0 to 0.5", "from 0.5"]
+    assert readable([1e-20, 0.1, 1 / 3]) == [0.0, 0.1, 0.333333333333]
+    assert readable([1e-20, 3e-20]) == [1e-20, 3e-20]
 
 
 @modest

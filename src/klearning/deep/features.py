@@ -80,16 +80,20 @@ class Features:
             except (TypeError, ValueError):
                 number = -1
             if not 0 <= number < self.size:
-                raise ValueError(f"observation={observation!r} is not in {self.space}")
+                raise ValueError(f"observation={observation!r} is outside {self.space}: give a point of the space")
             return np.array(number, np.int32)
         try:
             x = self._read(observation)
         except (TypeError, ValueError, KeyError, IndexError):
             if self.own is not None:
                 raise  # by the reader's own code, which its traceback shows
-            raise ValueError(f"observation={observation!r} is not in {self.space}") from None
+            raise ValueError(
+                f"observation={observation!r} is outside {self.space}: give a point of the space"
+            ) from None
         if x.size != self.size:
-            raise ValueError(f"observation={observation!r} has {x.size} features, {self.space} has {self.size}")
+            raise ValueError(
+                f"observation={observation!r} has {x.size} features, {self.space} has {self.size}: give as many"
+            )
         if x.dtype.kind == "f" and not np.isfinite(x).all():
             raise ValueError(f"observation={observation!r} is not finite: fix the simulator")
         return x

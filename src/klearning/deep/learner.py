@@ -13,7 +13,7 @@ from copy import copy
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import jax
 import jax.numpy as jnp
@@ -419,6 +419,10 @@ class DeepLearner:
         ``uncertainty`` is nan: networks have no belief. ``step``, ``draws`` and ``seed`` change nothing.
         """
         return tables.table(self, by)
+
+    def deployed(self) -> NoReturn:
+        """What `kl.certify` asks of a learner, and networks cannot answer."""
+        raise ValueError("networks have no belief to certify: play greedy episodes, as kl.callbacks.EvalCallback does")
 
     def export(self, path: str | Path) -> None:
         """Write the greedy policy as an ``.npz`` of NumPy's that needs neither JAX nor klearning to be read."""

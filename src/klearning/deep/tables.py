@@ -100,9 +100,9 @@ def inputs(space: spaces.Space[Any]) -> Iterator[Input]:
 
 def export(learner: "DeepLearner", path: str | Path) -> None:
     """See `DeepLearner.export`."""
-    path = Path(path)
+    path = checks.file_path("path", path)
     if path.suffix != ".npz":
-        raise ValueError(f"path={str(path)!r} does not end in .npz: networks are exported to that alone")
+        raise ValueError(f"path={str(path)!r} does not end in .npz: give a path that does, for networks")
     if learner.features.own is not None:
         raise ValueError(f"features={learner.features.own!r} is code, which a file does not hold: export its networks")
     networks, weights = learner.agent.deployed(learner.memory)

@@ -90,9 +90,15 @@ def nested(parts: Mapping[Path, Any]) -> Any:
 
 
 def interval(edges: Floats, number: int) -> tuple[float, float]:
-    """The ends of a bin; the first has no lower one, the last no upper one."""
-    ends = np.concatenate([[-np.inf], edges, [np.inf]])
-    return float(ends[number]), float(ends[number + 1])
+    """The ends of a bin, as `readable`; the first has no lower one, the last no upper one."""
+    ends = [-np.inf, *readable(edges), np.inf]
+    return ends[number], ends[number + 1]
+
+
+def readable(edges: Sequence[float] | Floats) -> list[float]:
+    """Edges to twelve digits: 0.5 and 0, not 0.4999999999999999 and -5.55e-17."""
+    least = 1e-12 * max(map(abs, edges), default=0.0)
+    return [float(f"{x:.12g}") if abs(x) > least else 0.0 for x in edges]
 
 
 def interval_text(edges: Floats, number: int) -> str:
@@ -106,7 +112,7 @@ def interval_text(edges: Floats, number: int) -> str:
 def _short(edges: list[list[float]] | None) -> str:
     if edges is None:
         return "none"
-    return "[" + ", ".join("[" + ", ".join(f"{x:.4g}" for x in part) + "]" for part in edges) + "]"
+    return "[" + ", ".join("[" + ", ".join(f"{x:.4g}" for x in readable(part)) + "]" for part in edges) + "]"
 
 
 class Part(NamedTuple):

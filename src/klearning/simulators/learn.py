@@ -233,8 +233,10 @@ def _own_learner(
     agent: MakesLearner[Any], env: Environment, seed: int, horizon: int | None, prior: Any, settings: LearnSettings
 ) -> Actor:
     """A learner that an agent makes itself."""
-    if wrong := [*settings.changed(), *(["prior='suggest'"] if prior == SUGGEST else [])]:
-        raise ValueError(f"{', '.join(wrong)} does not apply to {agent!r}, which has settings of its own: leave it out")
+    given = settings.changed() | ({"prior": prior} if prior == SUGGEST else {})
+    if wrong := [f"{name}={value!r}" for name, value in given.items()]:
+        name = type(agent).__name__
+        raise ValueError(f"{', '.join(wrong)} does not apply to {name}, which has its own settings: leave it out")
     spaces, most = spaces_of(env), single_horizon(env, horizon)
     own: Actor = agent.make_learner(spaces.uncut, spaces.action, most, bins=spaces.bins, prior=prior, seed=seed)
     return own

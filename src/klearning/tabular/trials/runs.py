@@ -429,7 +429,7 @@ def points_to_keep(keep: str | Sequence[int], episodes: int) -> tuple[int, ...]:
 def seed_list(seeds: int | Sequence[int]) -> tuple[int, ...]:
     """Which seeds are meant: the first N from 0, or these."""
     listed = isinstance(seeds, Sequence | np.ndarray) and not isinstance(seeds, str)
-    which: Sequence[int] = seeds if listed else range(checks.whole("seeds", seeds, high=sys.maxsize))
+    which: Any = seeds if listed else range(checks.whole("seeds", seeds, high=sys.maxsize))
     checks.fits("seeds", seeds, SEED_BYTES * len(which))
     numbers = tuple(checks.whole(f"seeds[{i}]", s, 0) for i, s in enumerate(which))
     if not numbers or len(set(numbers)) < len(numbers):
