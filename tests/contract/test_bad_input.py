@@ -176,6 +176,22 @@ CASES = {
         lambda: kl.learn(kl.PSRL(), "FrozenLake-v1", settings=kl.LearnSettings(action_masks="no")),
         "action_masks='no' is neither True nor False",
     ),
+    "keep": (lambda: kl.run(kl.PSRL(), kl.deep_sea(3), keep=5), "keep=5 is not a list: give 'all', 'points', or"),
+    "sd of RLSVI": (lambda: kl.RLSVI(sd=1e300), "sd=1e.300 is out of range: give a number from 1e-50"),
+    "span as a string": (lambda: kl.Prior(span="x"), "span='x' is not a number: give a float"),
+    "span nan": (lambda: kl.Prior(span=np.nan), "span=nan is out of range"),
+    "stationary": (lambda: kl.Prior(stationary="no"), "stationary='no' is neither True nor False"),
+    "path of a writer": (lambda: kl.callbacks.CSVWriter(5), "path=5 is not a path: give the name of a file"),
+    "what to evaluate in": (lambda: kl.callbacks.EvalCallback(5), "env=5 is not a Gymnasium environment"),
+    "learner's horizon": (
+        lambda: kl.learn(kl.PSRL(), "FrozenLake-v1", horizon=10**12),
+        "horizon=1000000000000 takes .* bytes",
+    ),
+    "the model of a name": (lambda: kl.MDP.from_gymnasium("FrozenLake-v1"), "has no model `env.unwrapped.P`: give an"),
+    "progress of a match": (
+        lambda: kl.games.play(kl.games.UCB(), kl.games.Game([[1.0]]), progress="yes"),
+        "progress='yes' is not a flag: give True",
+    ),
     "world without a name": (lambda: kl.register_world(lambda: kl.deep_sea(3)), "world='<lambda>' has no name"),
 }
 

@@ -18,7 +18,7 @@ from klearning.numerics.compile.notices import compiling_for
 from klearning.tabular.beliefs.belief import Prior
 from klearning.tabular.beliefs.rewards import Gaussian
 from klearning.tabular.beliefs.transitions import Dirichlet
-from klearning.tabular.trials.run import Progress, check_memory, play_seeds
+from klearning.tabular.trials.run import Progress, check_memory, check_progress, play_seeds
 from klearning.tabular.trials.runs import Meeting, Runs, points_to_keep, seed_list
 
 OPPONENTS: dict[str, Player | None] = {  # by word; None: the agent itself, in the other chair
@@ -50,6 +50,7 @@ def play(
     In a Markov game a round is an episode, a policy has rows for all states, (states, moves), and the best response is
     to our whole policy. Its ``prior`` is a `klearning.Prior`, by default N(0, 1) and a Dirichlet of mass 1.
     """
+    check_progress(progress)
     them = as_opponent(opponent, agent)
     belief = checked_belief(agent, game, them, prior)
     new_match = partial(Match, agent, game, them, belief)

@@ -58,9 +58,9 @@ def count(field: str, value: Any) -> int:
 
 def flag(field: str, value: Any) -> bool:
     """True or False."""
-    if not isinstance(value, bool):
-        raise ValueError(f"{field}={value!r} is neither True nor False")
-    return value
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{field}={value!r} is neither True nor False: give one of them")
+    return bool(value)
 
 
 def choice(field: str, value: Any, names: Iterable[str]) -> str:

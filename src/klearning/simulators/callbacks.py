@@ -22,6 +22,7 @@ from klearning.numerics.display.frames import data_frame
 from klearning.numerics.display.progress import LiveDisplay, hidden_progress, pace
 from klearning.numerics.files import MOST_TEXT, append, is_stdout, opened
 from klearning.simulators.actor import WAYS
+from klearning.simulators.environments import check_environment
 from klearning.simulators.episode_report import EpisodeReport
 from klearning.simulators.evaluation import play_returns
 from klearning.simulators.learner import Learner
@@ -41,7 +42,7 @@ class CSVWriter:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = checks.file_path("path", path)
         self._columns: list[str] = []
 
     def __call__(self, report: EpisodeReport) -> None:
@@ -170,6 +171,7 @@ class EvalCallback:
         self, env: gymnasium.Env[Any, Any], every: int = 50, episodes: int = 10, how: str | Sequence[str] = WAYS,
         seed: int = 0,
     ) -> None:  # fmt: skip
+        check_environment(env)
         self.env, self.every, self.episodes = env, checks.whole("every", every), checks.whole("episodes", episodes)
         self.how = tuple(checks.choice("how", way, WAYS) for way in ((how,) if isinstance(how, str) else how))
         self.seed = checks.whole("seed", seed, 0)

@@ -47,6 +47,7 @@ from klearning.tabular.trials.task import Streams, draw_action
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+STEP_BYTES = 64  # at least, of every step of an episode
 RECENT = 100  # episodes whose mean return is shown
 
 # what an episode is
@@ -114,6 +115,7 @@ class Learner:
             raise ValueError(f"prior={prior!r} is not a Prior: give kl.Prior(reward=…, transitions=…, stationary=True)")
         self.methods = as_agent(agent)  # with all methods of `Agent`, even if the agent does not inherit from it
         self.agent, self.horizon, self.seed = agent, checks.whole("horizon", horizon), checks.whole("seed", seed, 0)
+        checks.fits("horizon", horizon, STEP_BYTES * self.horizon)
         self.replan_every = checks.whole("replan_every", replan_every)
         self.prior = Prior(stationary=True) if prior is None else prior
         self.observations = SpaceIndex("observation", observation_space, grow_states, bins)
@@ -491,7 +493,8 @@ class Learner:
         standard deviation of the mean reward, visits, the exploring policy's probability, whether it is the best.
         Actions that are not allowed have no value.
         """
-        return explanations.table(self.view, self._layer(step), by, draws, seed)
+        with compiling_for("learner.table"):
+            return explanations.table(self.view, self._layer(step), by, draws, seed)
 
     def about(self, observation: Any, step: int = 0) -> StateSummary:
         """The belief about one observation: by action its value, reward, visits and successors."""

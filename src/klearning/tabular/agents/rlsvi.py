@@ -57,10 +57,10 @@ class RLSVI(ValueIteration):
     paper: ClassVar[str] = "Osband, Russo, Wen and Van Roy (2017), Deep exploration via randomized value functions"
 
     def __post_init__(self) -> None:
-        checks.number("sd", self.sd, 0.0, above=True)
+        checks.moderate("sd", self.sd, 0.0, above=True)
         checks.number("scale", self.scale, 0.0)
         if self.noise is not None:
-            checks.number("noise", self.noise, 0.0, above=True)
+            checks.moderate("noise", self.noise, 0.0, above=True)
 
     def begin(self, belief: Belief) -> Planning:
         variance = self.noise**2 if self.noise is not None else belief.prior.reward.numbers().noise_variance

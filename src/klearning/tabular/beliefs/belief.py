@@ -50,6 +50,9 @@ class Prior:
         check_family(self.reward)
         if not isinstance(self.transitions, Dirichlet | Known):
             raise ValueError(f"transitions={self.transitions!r} is not a transition prior: give a Dirichlet or Known")
+        checks.flag("stationary", self.stationary)
+        if self.span is not None and np.ndim(self.span) == 0:
+            checks.number("span", self.span, 0.0)
 
     def spans(self, horizon: int) -> Floats:
         """The bound on the span of V*_{l+1}, layer by layer; zero in the last."""
@@ -58,7 +61,7 @@ class Prior:
             low, high = self.reward.bounds or (0.0, 1.0)
             return to_go * (high - low)
         if np.ndim(self.span) == 0:
-            return np.where(to_go > 0, checks.number("span", self.span, 0.0), 0.0)
+            return np.where(to_go > 0, self.span, 0.0)
         return np.where(to_go > 0, checks.counts("span", np.asarray(self.span), (horizon,)), 0.0)
 
     def _repr_html_(self) -> str:

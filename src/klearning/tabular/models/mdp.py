@@ -161,8 +161,8 @@ class MDP:
         environment's time limit, ``initial`` to its ``initial_state_distrib``. ``goal`` is a (state, action) of the
         environment, numbered as it does; it counts at any step.
         """
-        steps = read_horizon(env, horizon)
         table = read_table(env, initial)
+        steps = read_horizon(env, horizon)
         if goal is not None:
             _check_goal(goal, len(table.reward) - 1, table.reward.shape[1])
             goal = goal[0] + 1, goal[1]

@@ -420,6 +420,8 @@ def points_to_keep(keep: str | Sequence[int], episodes: int) -> tuple[int, ...]:
     if isinstance(keep, str):
         checks.choice("keep", keep, ("all", "points"))
         return () if keep == "all" else geometric_points(episodes)
+    if not isinstance(keep, Sequence | np.ndarray):
+        raise ValueError(f"keep={keep!r} is not a list: give 'all', 'points', or the episodes")
     points = tuple(checks.whole("keep", t) for t in keep)
     if not points or points[-1] != episodes or any(b <= a for a, b in pairwise(points)):
         raise ValueError(f"keep={list(points)} must rise from 1 or more to the last episode, {episodes}")
