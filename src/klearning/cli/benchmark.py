@@ -116,7 +116,9 @@ GYMNASIUM_EXAMPLES = (
 )
 
 
-@benchmark.command(cls=Command, examples=GYMNASIUM_EXAMPLES)
+@benchmark.command(
+    cls=Command, short_help="Count episodes until the greedy policy is near-optimal.", examples=GYMNASIUM_EXAMPLES
+)
 @click.argument("problems", nargs=-1, type=PROBLEM)
 @click.option("--agents", "names", help="parts of agents' names, e.g. K-learning,PSRL; default: all agents")
 @click.option("-s", "--seeds", default=3, show_default=True, type=click.IntRange(1))
@@ -146,7 +148,7 @@ CONTROL_EXAMPLES = (
 )
 
 
-@benchmark.command(cls=Command, examples=CONTROL_EXAMPLES)
+@benchmark.command(cls=Command, short_help="Learn a problem of classic control.", examples=CONTROL_EXAMPLES)
 @click.argument("problem", type=CONTROL)
 @click.argument("agent", default="DeepKLearning", type=LEARNING_AGENT)
 @agent_options

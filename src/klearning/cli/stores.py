@@ -117,7 +117,12 @@ STORE = click.option(
 )
 
 
-@store.command("ls", cls=Command, examples=["klearning store ls", "klearning store ls --store out/store --json"])
+@store.command(
+    "ls",
+    cls=Command,
+    short_help="List the experiments.",
+    examples=["klearning store ls", "klearning store ls --store out/store --json"],
+)
 @STORE
 @as_json
 def store_ls(path: Path, as_json: bool) -> None:
@@ -169,7 +174,12 @@ def _is_alike(name: str, settings: list[Row]) -> bool:
     return name not in CALLS and value not in (None, "", "[]") and all(s.get(name) == value for s in settings)
 
 
-@store.command("show", cls=Command, examples=["klearning store show 0123abcd", "klearning store show 0123abcd --json"])
+@store.command(
+    "show",
+    cls=Command,
+    short_help="Show one run as JSON.",
+    examples=["klearning store show 0123abcd", "klearning store show 0123abcd --json"],
+)
 @click.argument("name")
 @STORE
 @as_json
@@ -201,7 +211,12 @@ def store_verify(path: Path, as_json: bool) -> None:
     sys.exit(1 if said else 0)
 
 
-@store.command("gc", cls=Command, examples=["klearning store gc", "klearning store gc --json"])
+@store.command(
+    "gc",
+    cls=Command,
+    short_help="Remove unfinished writes and other leftovers.",
+    examples=["klearning store gc", "klearning store gc --json"],
+)
 @STORE
 @as_json
 def store_gc(path: Path, as_json: bool) -> None:
