@@ -61,7 +61,7 @@ class Prior:
             low, high = self.reward.bounds or (0.0, 1.0)
             return to_go * (high - low)
         if np.ndim(self.span) == 0:
-            return np.where(to_go > 0, self.span, 0.0)
+            return np.where(to_go > 0, checks.number("span", self.span, 0.0), 0.0)
         return np.where(to_go > 0, checks.counts("span", np.asarray(self.span), (horizon,)), 0.0)
 
     def _repr_html_(self) -> str:
