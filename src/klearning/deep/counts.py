@@ -24,7 +24,7 @@ from jax import Array
 from klearning.deep.network import module_of, whole
 
 BITS = 32
-SCALES = (1.0, 0.5, 0.25, 0.0)  # intervals per unit of a projection; at 1 two one-hot vectors share a tile once in 40,000
+SCALES = (1.0, 0.5, 0.25, 0.0)  # intervals per unit; at 1 two one-hot vectors share a tile once in 40,000 times
 PROJECTIONS = 8
 RECENT = 1000.0  # steps
 ENOUGH = 0.5  # share of repeats

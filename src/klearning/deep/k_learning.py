@@ -30,7 +30,6 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import Array
-from numpy.typing import NDArray
 
 from klearning.deep import counts, network, replay
 from klearning.deep.agent import LARGEST, DeepAgent
@@ -174,9 +173,7 @@ class DeepKLearning(DeepAgent[Memory]):
 
         known = counts.valued(known, at, block.action, c, everywhere=(largest > m.largest) | (unit != before))
         log_tau = m.log_tau - jnp.log(largest / m.largest)  # the same in the units of rewards
-        return m._replace(
-            tilings=tilings, counts=known, largest=largest, size=size, sd=sd, log_tau=log_tau
-        )
+        return m._replace(tilings=tilings, counts=known, largest=largest, size=size, sd=sd, log_tau=log_tau)
 
     def on_episode_end(self, m: Memory, numbers: Array) -> Memory:
         tau = jnp.exp(m.log_tau)
