@@ -37,7 +37,7 @@ def least(work: Callable[[], Any], rounds: int, count: int) -> float:
 
 
 def acting(rounds: int) -> float:
-    learner = DeepLearner(DeepKLearning(), BOX, spaces.Discrete(2), 1000)
+    learner = DeepLearner(DeepKLearning(train_every=1000), BOX, spaces.Discrete(2), 1000)
     x = np.full(4, 0.3, np.float32)
 
     def episode() -> None:

@@ -24,7 +24,7 @@ def begun(agent):
 
 @partial(jax.jit, static_argnums=0)
 def loss(agent, memory, steps):
-    return agent.losses(memory.params, steps.x, steps.action, agent.targets(memory, steps, jnp.arange(BATCH)))[0]
+    return agent.loss(memory.params, steps.x, steps.action, agent.targets(memory, steps))
 
 
 @partial(jax.jit, static_argnums=0)

@@ -5,11 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from klearning.deep import DeepKLearning, counts, network, noise, replay, scaling
+from klearning.deep import DeepKLearning, counts, network, replay, scaling
 from klearning.deep.learner import draw
 from klearning.deep.replay import Steps
 
-SMALL = {"hidden": (8,), "batch": 4, "capacity": 32, "tilings": 4, "places": 2**8}
+SMALL = {"hidden": (8,), "batch": 4, "capacity": 32, "tilings": 4, "tiles": 2**8}
 
 
 def some_steps(rng, n, features, actions):
@@ -44,15 +44,17 @@ def perceptron(params, x, normalised=True):
     return x
 
 
-def brute_force_places(tiles, x, each):
+def brute_force_tiles(memory, scale, z):
     """One tiling and one step at a time, with Python's whole numbers."""
-    shift, factor = np.asarray(tiles.shift), np.asarray(tiles.factor)
-    at = np.zeros((len(x), len(shift)), int)
-    for i, point in enumerate(np.asarray(x)):
-        for k in range(len(shift)):
-            cubes = np.floor(point * np.float32(tiles.per_unit) + shift[k]).astype(int)
-            hashed = sum(int(cube) * int(f) for cube, f in zip(cubes, factor[k])) % 2**32
-            at[i, k] = k * each + (hashed >> (32 - each.bit_length() + 1))
+    tilings = memory.tilings
+    direction, shift, factor, first = map(np.asarray, tilings[:4])
+    each = memory.counts.c.shape[0] // first.size
+    at = np.zeros((len(z), len(shift)), int)
+    for i, k in np.ndindex(*at.shape):
+        columns = direction[:, k * counts.PROJECTIONS : (k + 1) * counts.PROJECTIONS]
+        numbers = np.floor(np.asarray(z[i] @ columns) * np.float32(counts.SCALES[scale]) + shift[k]).astype(int)
+        hashed = sum(int(number) * int(f) for number, f in zip(numbers, factor[k])) % 2**32
+        at[i, k] = first[scale, k] + (hashed >> (32 - each.bit_length() + 1))
     return at
 
 
@@ -72,72 +74,66 @@ def met():
     return agent, block, inserted(agent, fresh(agent, jnp.zeros(3), 3, 3), block, 20)
 
 
-def brute_force_c(agent, memory, block, x):
-    each = memory.counts.c.shape[0] // agent.tilings
-    seen, at = brute_force_places(memory.tiles, block.x, each), brute_force_places(memory.tiles, x, each)
-    scaled, action = np.asarray(block.reward, np.float64) / float(memory.largest), np.asarray(block.action)
-    sd = float(memory.sd)
-    return np.array(
-        [
-            [
-                np.mean(
-                    [half_variance(scaled[(seen[:, k] == row[k]) & (action == a)], agent, sd) for k in range(len(row))]
-                )
-                for a in range(3)
-            ]
-            for row in at
-        ]
-    )
+def in_scale(memory, scale):
+    return memory._replace(tilings=memory.tilings._replace(scale=jnp.asarray(scale, jnp.int32)))
 
 
-def smaller(memory, x, by_tiles):
-    """c, if that by regression on noise is smaller: before it is trained, nothing is."""
-    left = noise.remaining(
-        noise.Noise(memory.waves, memory.noise_prior, memory.target.noise), scaling.scaled(memory.scaling, x)
-    )
-    np.testing.assert_allclose(left, 1.0, rtol=1e-5)
-    return np.minimum(by_tiles, 0.5 * float(memory.sd) ** 2 * np.asarray(left))
+def brute_force_c(agent, memory, seen, x):
+    """In the scale in use; ``seen`` are blocks with the scaling of features when they were met."""
+    scale, sd = int(memory.tilings.scale), float(memory.sd)
+    tiles = np.concatenate([brute_force_tiles(memory, scale, scaling.scaled(then, block.x)) for block, then in seen])
+    at = brute_force_tiles(memory, scale, scaling.scaled(memory.scaling, x))
+    rewards, action = (np.concatenate([block[i] for block, _ in seen]) for i in (2, 1))
+    scaled = np.asarray(rewards, np.float64) / float(memory.largest)
+
+    def c(row, a):
+        rewards_of = [scaled[(tiles[:, k] == tile) & (action == a)] for k, tile in enumerate(row)]
+        return np.mean([half_variance(part, agent, sd) for part in rewards_of])
+
+    return np.array([[c(row, a) for a in range(3)] for row in at])
 
 
-def test_the_bonus_is_that_of_rewards_around(met):
+@pytest.mark.parametrize("scale", range(len(counts.SCALES)))
+def test_the_bonus_is_that_of_rewards_around(met, scale):
     agent, block, memory = met
+    memory = in_scale(memory, scale)
     assert float(memory.largest) == pytest.approx(max(1.0, np.abs(block.reward).max()))
     x = jnp.concatenate([block.x, jax.random.normal(jax.random.key(2), (5, 3))])
-    expected = brute_force_c(agent, memory, block, x)
-    assert expected.min() < 0.7 * expected.max()
-    np.testing.assert_allclose(agent.c(memory, x), smaller(memory, x, expected), rtol=2e-4)
+    expected = brute_force_c(agent, memory, [(block, memory.scaling)], x)
+    assert expected.min() < 0.7 * 0.5 * float(memory.sd) ** 2
+    np.testing.assert_allclose(agent.c(memory, x), expected, rtol=2e-4)
 
 
-def test_another_scale_of_rewards_values_all_places_anew(met):
+def test_another_scale_of_rewards_values_all_tiles_anew(met):
     agent, block, memory = met
-    later = inserted(agent, memory, block._replace(reward=50.0 * block.reward), 1)
+    large = block._replace(reward=50.0 * block.reward)
+    later = in_scale(inserted(agent, memory, large, 1), 0)
     assert float(later.largest) > 5.0 * float(memory.largest)
-    both = Steps(*(jnp.concatenate([a, b[:1]]) for a, b in zip(block, block._replace(reward=50.0 * block.reward))))
-    np.testing.assert_allclose(agent.c(later, block.x), brute_force_c(agent, later, both, block.x), rtol=2e-4)
+    seen = [(block, memory.scaling), (Steps(*(part[:1] for part in large)), later.scaling)]
+    np.testing.assert_allclose(agent.c(later, block.x), brute_force_c(agent, later, seen, block.x), rtol=2e-4)
 
 
 def test_the_targets_and_the_loss_of_a_batch_by_hand(met):
     agent, block, memory = met
-    memory = memory._replace(target=memory.target._replace(W=network.initial(jax.random.key(5), (3, 8, 3))))
+    memory = in_scale(memory, 0)._replace(target=network.initial(jax.random.key(5), (3, 8, 3)))
     tau, sd, (x, action, reward, after, terminal, allowed) = (
         float(jnp.exp(memory.log_tau)), float(memory.sd), map(np.asarray, block)
     )  # fmt: skip
     assert 0.3 < sd < 0.9  # the largest reward is above 1, their mean is below it
     z, z_after = (np.asarray(scaling.scaled(memory.scaling, part)) for part in (x, after))
-    c = brute_force_c(agent, memory, block, after)
+    c = brute_force_c(agent, memory, [(block, memory.scaling)], after)
     K = np.minimum(c / tau, agent.largest_bonus * np.sqrt(2.0 * c))
-    for i, W in enumerate(perceptron(memory.target.W, z_after)):
+    for i, W in enumerate(perceptron(memory.target, z_after)):
         left = c[i] / (0.5 * sd**2)
         best = max((w for w, rho in zip(W, left) if rho < 0.5), default=W.max())
         K[i] += (1.0 - left) * W + left * agent.discount * best
     V = tau * np.log(np.sum(np.where(allowed > 0, np.exp(K / tau), 0.0), axis=1))
     y = reward / float(memory.largest) + agent.discount * (1.0 - terminal) * V
-    targets = agent.targets(memory, block, jnp.arange(20))
-    np.testing.assert_allclose(targets[0], y, rtol=1e-4, atol=1e-5)
-    W = perceptron(memory.params.W, z)[np.arange(20), action]
-    loss, of_noise = agent.losses(memory.params, jnp.asarray(z), block.action, targets)
+    targets = agent.targets(memory, block)
+    np.testing.assert_allclose(targets, y, rtol=1e-4, atol=1e-5)
+    W = perceptron(memory.params, z)[np.arange(20), action]
+    loss = agent.loss(memory.params, jnp.asarray(z), block.action, targets)
     assert float(loss) == pytest.approx(0.5 * np.mean((W - y) ** 2), rel=1e-4)
-    assert float(of_noise) == pytest.approx(0.5 * (1.0 + 1.0), rel=0.25)  # mean squares of p, and of coins: σ is sd
 
 
 def test_one_bad_reward_is_no_reason_to_give_up():
@@ -197,9 +193,9 @@ def test_counts_of_discrete_observations_are_exact(whole):
     points, rng = 12, np.random.default_rng(3)
     numbers, action = rng.integers(points, size=60), jnp.asarray(rng.integers(2, size=60))
     x = jnp.asarray(numbers, jnp.int32) if whole else jnp.asarray(np.eye(points)[numbers] * points**0.5, jnp.float32)
-    tiles = counts.new_tiles(jax.random.key(0), 0 if whole else points, 4, 10 / 12**0.5)
-    table = counts.new_counts(points if whole else 4 * 2**12, 2, 1.0)
-    at = counts.places(tiles, table, x)
+    tilings = counts.new_tilings(jax.random.key(0), 0 if whole else points, 4, 2**12)
+    table = counts.new_counts(points if whole else tilings.first.size * 2**12, 2, 1.0)
+    at = counts.tiles_of(tilings, table, x, scale=0)
     table = counts.counted(table, at, action, jnp.ones(60), jnp.ones(60))
     n = np.asarray(table.visits)[np.asarray(at), np.asarray(action)[:, None]]
     exact = [np.sum((numbers == k) & (np.asarray(action) == a)) for k, a in zip(numbers, action)]
@@ -272,7 +268,7 @@ def test_with_a_fixed_temperature_the_network_finds_the_exact_soft_values():
         K = W.reshape(2, 2) + c / 0.5
         V = 0.5 * np.log(np.exp(K / 0.5).sum(axis=1))
         W = reward + gamma * (1.0 - terminal) * V[after]
-    np.testing.assert_allclose(np.asarray(agent.outputs(memory.target.W, jnp.arange(2))).ravel(), W, atol=0.01)
+    np.testing.assert_allclose(np.asarray(agent.outputs(memory.target, jnp.arange(2))).ravel(), W, atol=0.01)
 
 
 def normalised_by_hand(rows):
@@ -316,56 +312,60 @@ def test_bits_stay_and_have_one_gain(top):
     np.testing.assert_array_equal(fed(mixed, 4).binary, [1.0] * 9 + [0.0])
 
 
-def trained(agent, x, action, updates=3000):
-    """An agent whose replay buffer has these steps, after some updates; and its u at points."""
-    n = len(x)
-    zero, actions = np.zeros(n, np.float32), 2
-    block = Steps(*map(jnp.asarray, (x, action, zero, x, zero + 1.0, np.ones((n, actions), np.float32))))
-    memory = inserted(agent, fresh(agent, jnp.zeros(x.shape[1]), x.shape[1], actions), block, n)
-    memory = jax.jit(agent.improve)(memory, updates, jax.random.key(3))
-
-    def left(points):
-        z = scaling.scaled(memory.scaling, jnp.asarray(points))
-        return np.asarray(noise.remaining(noise.Noise(memory.waves, memory.noise_prior, memory.target.noise), z))
-
-    return left
+def shown(agent, rows, blocks, action=None):
+    """The memory of an agent that has met these observations, in blocks, with rewards of 0."""
+    memory = fresh(agent, jnp.zeros(rows.shape[1]), rows.shape[1], 2)
+    actions = np.zeros(len(rows), np.int32) if action is None else action
+    for x, a in zip(np.split(rows.astype(np.float32), blocks), np.split(actions, blocks), strict=True):
+        zero = np.zeros(len(x), np.float32)
+        block = Steps(*map(jnp.asarray, (x, a, zero, x, zero, np.ones((len(x), 2), np.float32))))
+        memory = inserted(agent, memory, block, len(x))
+    return memory
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("sigma", [0.25, 0.5])
-def test_on_a_table_the_noise_network_has_the_variance_of_the_posterior(sigma):
-    """u = (σ²/sd²)/(n + σ²/sd²) within 35% after n visits, the mean over 16 states of 16 heads.
-
-    Of that 13% are that f is not regularised, at σ = 0.5 and n = 2; the standard error is below 10%. After one visit σ
-    is sd, and u is 1; for the action that was never taken too.
-    """
-    counts_of = np.repeat([1, 2, 4, 8], 16)
-    x = np.eye(64, dtype=np.float32)[np.repeat(np.arange(64), counts_of)]
-    agent = DeepKLearning(batch=128, capacity=len(x), noise=sigma, noise_strength=1e6, updates=1, learning_rate=1e-3)
-    left = trained(agent, x, np.zeros(len(x), np.int32))(np.eye(64, dtype=np.float32))
-    for n in (2, 4, 8):
-        exact = sigma**2 / (n + sigma**2)
-        assert left[counts_of == n, 0].mean() == pytest.approx(exact, rel=0.35), n
-    assert left[counts_of == 1, 0].mean() > 0.8
-    assert left[:, 1].mean() > 0.6
+def remaining(agent, memory, x):
+    """The share of the prior's variance that is left."""
+    return np.asarray(agent.c(memory, jnp.asarray(x, jnp.float32))) / (0.5 * float(memory.sd) ** 2)
 
 
-@pytest.mark.slow
-def test_the_noise_network_knows_what_is_near_and_not_what_is_far():
+@pytest.mark.parametrize("sigma", [0.25, 1.0])
+def test_on_a_table_c_is_the_variance_of_the_posterior(sigma):
+    """(σ²/sd²)/(n + σ²/sd²) after n visits, to the last digits of 32 bits. After one visit σ is sd."""
+    n = np.repeat([1, 2, 4, 8], 4)
+    order = np.concatenate([np.flatnonzero(n > visit) for visit in range(8)])
+    agent = DeepKLearning(capacity=64, noise=sigma, noise_strength=1e6)
+    memory = shown(agent, np.eye(16)[order], 4)
+    assert int(memory.tilings.scale) == 0
+    left = remaining(agent, memory, np.eye(16))
+    np.testing.assert_allclose(left[:, 0], np.where(n == 1, 0.5, sigma**2 / (n + sigma**2)), rtol=1e-4)
+    np.testing.assert_array_equal(left[:, 1], 1.0)
+
+
+def test_what_is_near_is_known_and_what_is_far_is_not():
     rng = np.random.default_rng(0)
-    x = rng.uniform(-1.0, 0.0, (300, 2)).astype(np.float32)
-    left = trained(DeepKLearning(capacity=300, updates=1), x, np.zeros(300, np.int32))
+    agent = DeepKLearning(capacity=64)
+    memory = shown(agent, rng.uniform(-1.0, 0.0, (320, 2)), 10)
     near, far = rng.uniform(-0.9, -0.1, (50, 2)), rng.uniform(2.0, 3.0, (50, 2))
-    inside, outside = (left(points.astype(np.float32))[:, 0].mean() for points in (near, far))
-    assert inside < 0.1  # of points that were never seen, among those that were
-    assert outside > 0.5
+    assert remaining(agent, memory, near)[:, 0].mean() < 0.1  # of points that were never seen, among those that were
+    assert remaining(agent, memory, far).mean() > 0.95  # up to collisions of the hash
 
 
-def test_coins_are_fair_and_differ_by_step_and_head():
-    coins = np.asarray(noise.coins(jnp.arange(4000)))
-    assert set(np.unique(coins)) == {-1.0, 1.0}
-    assert abs(coins.mean(axis=0)).max() < 4.5 / 4000**0.5
-    assert abs(np.corrcoef(coins.T) - np.eye(noise.HEADS)).max() < 5.0 / 4000**0.5
+def test_the_scale_in_use_is_the_finest_in_which_most_steps_repeat():
+    rng, agent = np.random.default_rng(0), DeepKLearning(capacity=64)
+    pictures = (rng.random((640, 100)) < 0.1).astype(float)
+    never, again = shown(agent, pictures, 20), shown(agent, np.tile(pictures[:64], (10, 1)), 20)
+    assert float(never.tilings.repeats[0]) < 0.1
+    assert int(never.tilings.scale) > 0
+    assert float(again.tilings.repeats[0]) == pytest.approx(0.9, abs=0.01)
+    assert int(again.tilings.scale) == 0
+
+
+def test_a_tile_that_is_taken_by_chance_is_not_a_repeat():
+    """Of few tiles all are taken soon, and say nothing."""
+    rng = np.random.default_rng(0)
+    memory = shown(DeepKLearning(capacity=64, tiles=2**6), rng.normal(size=(1280, 30)), 20)
+    assert (np.asarray(memory.counts.visits).sum(axis=1) > 0)[: 8 * 2**6].mean() > 0.9
+    assert float(memory.tilings.repeats[0]) < 0.3
 
 
 def test_a_single_large_reward_does_not_set_the_hope():

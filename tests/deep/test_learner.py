@@ -11,7 +11,6 @@ from typing import Any
 
 import gymnasium
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -28,7 +27,7 @@ from klearning.simulators.learner_file import read_archive, write_archive
 from tests.support.doc_blocks import ROOT, blocks_of
 
 TINY: dict[str, Any] = {"hidden": (8,), "batch": 8, "capacity": 64, "updates": 1}
-AGENT = DeepKLearning(**TINY, tilings=2, places=2**6, train_every=4)
+AGENT = DeepKLearning(**TINY, tilings=2, tiles=2**6, train_every=4)
 WALL = np.array([0.0, 0.0], np.float32)
 
 
@@ -146,9 +145,9 @@ def test_other_agents_are_saved_too(agent, tmp_path):
 
 
 CRAFTED = {
-    "shape": (lambda s, a: a.update({"memory.params.W.0.bias": np.zeros(3, np.float32)}), "memory.params.W.0.bias is"),
+    "shape": (lambda s, a: a.update({"memory.params.0.bias": np.zeros(3, np.float32)}), "memory.params.0.bias is"),
     "dtype": (lambda s, a: a.update(chosen=a["chosen"].astype(np.int64)), "chosen is int64"),
-    "nan": (lambda s, a: a["memory.params.W.0.weight"].__setitem__((0, 0), np.nan), r"weight\[0, 0\]=nan is not from"),
+    "nan": (lambda s, a: a["memory.params.0.weight"].__setitem__((0, 0), np.nan), r"weight\[0, 0\]=nan is not from"),
     "count": (lambda s, a: a["memory.counts.visits"].__setitem__((0, 0), -1), "visits"),
     "action": (lambda s, a: a["memory.ring.action"].__setitem__(0, 3), r"ring.action\[0\]=3 is not from 0 to 2"),
     "mask": (lambda s, a: a["memory.ring.allowed"].__setitem__(0, 0.0), "a mask that allows nothing"),
@@ -160,7 +159,7 @@ CRAFTED = {
     "waiting": (lambda s, a: s.update(waiting=1), "is not a moment of an episode"),
     "end": (lambda s, a: s.update(terminal=True), "terminal=True of an episode with over=False"),
     "bins": (lambda s, a: s.update(bins=[[["x"], [[0.5]]]]), "has names"),
-    "hidden": (lambda s, a: s["agent"].update(hidden=[10**9]), "memory.params.W.0"),
+    "hidden": (lambda s, a: s["agent"].update(hidden=[10**9]), "memory.params.0"),
     "normalised": (lambda s, a: s["agent"].update(normalised=1), "normalised=1 is neither True nor False"),
     "capacity": (lambda s, a: s["agent"].update(capacity=10**8), "more than 805,306,368: give capacity="),
     "no capacity": (lambda s, a: s["agent"].update(capacity=10**13), "capacity=10000000000000 is too large"),
@@ -260,7 +259,7 @@ def test_networks_learn_within_an_episode_and_forget_one_that_is_abandoned():
         learner.act(WALL)
         learner.observe(0.0, WALL)
     assert (learner.learned, int(learner.memory.seen), learner.steps) == (4, seen + 4, seen)
-    assert (np.asarray(learner.memory.params.W[0]["weight"]) != before["memory.params.W.0.weight"]).any()
+    assert (np.asarray(learner.memory.params[0]["weight"]) != before["memory.params.0.weight"]).any()
     learner.abandon_episode()
     assert learner.learned == 0
     for name, array in arrays_of(learner).items():
@@ -290,12 +289,12 @@ def test_truncation_bootstraps_and_termination_does_not(ends):
         **{**TINY, "hidden": ()}, discount=0.5, temperature_rate=0.0, temperature=1.0, learning_rate=0.05, polyak=0.5
     )
     learner = kl.learn(agent, env, episodes=1, horizon=5)
-    layer = learner.memory.params.W[0]
+    layer = learner.memory.params[0]
     W = [{"weight": layer["weight"].at[1].set(3.0 / 2**0.5), "bias": 0 * layer["bias"]}]
     known = learner.memory.counts._replace(c=0 * learner.memory.counts.c)
-    memory = learner.memory._replace(target=learner.memory.target._replace(W=W), counts=known)
+    memory = learner.memory._replace(target=W, counts=known)
     first = type(memory.ring)(*(part[:1] for part in memory.ring))
-    y, _ = agent.targets(memory, first, jnp.arange(1))
+    y = agent.targets(memory, first)
     assert float(y[0]) == pytest.approx(1.0 if ends else 2.5, rel=1e-4)
 
 
@@ -406,7 +405,7 @@ def test_misuse():
         ({"batch": 10**12}, "batch=1000000000000 is too large: give an integer of at most 2147483647"),
         ({"largest_bonus": 1e300}, r"largest_bonus=1e\+300 is out of range"),
         ({"temperature": -1}, "temperature=-1 is out of range"),
-        ({"places": 100}, "places=100 is not a power of two: give 128"),
+        ({"tiles": 100}, "tiles=100 is not a power of two: give 128"),
         ({"features": 3}, "features=3 is not a named function"),
         ({"features": "pixels"}, "features='pixels' is unknown"),
         ({"features": lambda x: x}, "is not a named function"),
@@ -431,7 +430,7 @@ def polynomial(observation):
 
 @pytest.mark.slow
 def test_features_of_ones_own(tmp_path):
-    agent = DeepKLearning(**TINY, tilings=2, places=2**6, features=polynomial)
+    agent = DeepKLearning(**TINY, tilings=2, tiles=2**6, features=polynomial)
     assert agent.features == "polynomial"
     learner = kl.learn(agent, corridor(), episodes=3)
     assert learner.memory.ring.x.shape == (64, 3)

@@ -124,15 +124,15 @@ class DeepAgent(Generic[Memory]):
         """Features as networks see them."""
         return scaling.scaled(memory.scaling, x)
 
-    def targets(self, memory: Memory, steps: Steps, at: Array) -> Any:
-        """What `losses` compares networks with, of steps from the places ``at`` of the replay buffer: a tree of arrays.
+    def targets(self, memory: Memory, steps: Steps) -> Any:
+        """Targets of replayed steps, for `loss`: a tree of arrays.
 
         It depends on the target network, and not on the parameters that are trained.
         """
         raise NotImplementedError
 
-    def losses(self, params: Any, z: Array, action: Array, targets: Any) -> tuple[Array, ...]:
-        """The mean losses of a batch, whose sum is minimised; the first one is a diagnostic. ``z`` are `inputs`."""
+    def loss(self, params: Any, z: Array, action: Array, targets: Any) -> Array:
+        """The mean loss of a batch. ``z`` are `inputs`."""
         raise NotImplementedError
 
     def on_steps(self, memory: Memory, block: Steps, weight: Array) -> Memory:
@@ -195,18 +195,13 @@ class DeepAgent(Generic[Memory]):
         def some(i: Array, moving: Any) -> Any:
             at = replay.drawn(memory.ring, memory.seen, jax.random.fold_in(key, i), (DRAWN, self.batch))
             steps = replay.taken(memory.ring, at)
-            targets = self.targets(memory._replace(target=unflat(moving[1])), steps, at)
+            targets = self.targets(memory._replace(target=unflat(moving[1])), steps)
             batches = self.inputs(memory, steps.x), steps.action, jax.lax.stop_gradient(targets)
 
             def update(j: Array, moving: Any) -> Any:
                 params, target, optimiser, mean_loss = moving
                 batch = jax.tree.map(lambda part: part[j], batches)
-
-                def total(params: Array) -> tuple[Array, Array]:
-                    losses = self.losses(unflat(params), *batch)
-                    return sum(losses[1:], start=losses[0]), losses[0]
-
-                (_, loss), gradient = jax.value_and_grad(total, has_aux=True)(params)
+                loss, gradient = jax.value_and_grad(lambda params: self.loss(unflat(params), *batch))(params)
                 change, optimiser = adam.update(gradient, optimiser)
                 params = params + change
                 target = target + self.polyak * (params - target)

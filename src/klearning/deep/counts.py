@@ -1,12 +1,20 @@
-"""Visit counts for continuous observations: hashed tile coding, and the uncertainty that follows from the counts.
+"""Visit counts for any observation: hashed tiles in several scales, and the uncertainty that follows from the counts.
 
-Each of several tilings cuts the space of features into cubes, shifted against those of the others, and hashes a cube to
-one of a few thousand tiles. Features of a Discrete space, or of bits, have cubes of their own, and so exact counts up
-to collisions; a single integer is counted by itself.
+A tiling takes PROJECTIONS random projections of the features z (`scaling.py`), cuts each into intervals, and hashes
+their numbers to one of a few thousand tiles: random projections keep near points near and far ones apart (Datar et al.,
+2004). There are several tilings, in each of several scales:
+
+    tile(z) = hash(⌊w · z + shift⌋),   w = per_unit · N(0, 1/features),   per_unit = 1, ½, ¼, 0
+
+In the finest scale each one-hot vector has tiles of its own, so that its counts are exact; in the coarsest all
+observations share one. **In use is the finest scale in which at least half of the recent steps are to tiles seen
+before.** If observations repeat, as in a table, that is the finest; if they never do, as pictures of a game, it is a
+coarser one, which becomes finer as more is seen. Tiles that are known by chance, because most are taken, do not count
+as seen. A single integer is counted by itself.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,16 +24,23 @@ from jax import Array
 from klearning.deep.network import module_of, whole
 
 BITS = 32
+SCALES = (1.0, 0.5, 0.25, 0.0)  # intervals per unit; at 1 two one-hot vectors share a tile once in 40,000 times
+PROJECTIONS = 8
+RECENT = 1000.0  # steps
+ENOUGH = 0.5  # share of repeats
 
 Value = Callable[[Array, Array, Array], Array]  # of visits, sums and squares
 
 
-class Tiles(NamedTuple):
-    """The tilings of features; empty for an integer."""
+class Tilings(NamedTuple):
+    """Empty for an integer."""
 
-    per_unit: Array  # cubes per unit of a feature
-    shift: Array  # (tilings, features), in cubes
-    factor: Array  # (tilings, features), odd whole numbers of 32 bits: the hash is their sum times the cube's, shifted
+    direction: Array  # (features, tilings · PROJECTIONS)
+    shift: Array  # (tilings, PROJECTIONS), in intervals
+    factor: Array  # (tilings, PROJECTIONS), odd whole numbers of 32 bits: the hash is their sum times the numbers
+    first: Array  # (scales, tilings): the first tile of each
+    repeats: Array  # (scales,): the share of recent steps that were to tiles seen before
+    scale: Array  # the number of the one in use
 
 
 class Counts(NamedTuple):
@@ -37,30 +52,51 @@ class Counts(NamedTuple):
     c: Array  # half the posterior variance of a mean reward
 
 
-def new_tiles(key: Array, features: int, tilings: int, per_unit: float) -> Tiles:
-    """Randomly shifted tilings."""
-    for_shift, for_factor = jax.random.split(key)
-    shift = jax.random.uniform(for_shift, (tilings, features))
-    factor = jax.random.bits(for_factor, (tilings, features), jnp.uint32) | jnp.uint32(1)
-    return Tiles(jnp.full((), per_unit), shift, factor)
+def new_tilings(key: Array, features: int, tilings: int, tiles: int) -> Tilings:
+    for_direction, for_shift, for_factor = jax.random.split(key, 3)
+    shape, scales = (tilings, PROJECTIONS), len(SCALES)
+    direction = jax.random.normal(for_direction, (features, tilings * PROJECTIONS)) / max(features, 1) ** 0.5
+    factor = jax.random.bits(for_factor, shape, jnp.uint32) | jnp.uint32(1)
+    first = tiles * jnp.arange(scales * tilings, dtype=jnp.int32).reshape(scales, tilings)
+    coarsest = jnp.full((), scales - 1, jnp.int32)
+    return Tilings(direction, jax.random.uniform(for_shift, shape), factor, first, jnp.zeros(scales), coarsest)
 
 
-def new_counts(places: int, actions: int, sd: float) -> Counts:
-    zero = jnp.zeros((places, actions))
+def new_counts(tiles: int, actions: int, sd: float) -> Counts:
+    zero = jnp.zeros((tiles, actions))
     return Counts(zero, zero, zero, jnp.full_like(zero, 0.5 * sd**2))
 
 
-def places(tiles: Tiles, counts: Counts, x: Array, first: int | None = None) -> Array:
-    """(…, tilings) tiles of features, or of integers; of the first tilings, or of all."""
-    if whole(x):
-        return x[..., None]
-    numpy = module_of(x)
-    tilings = tiles.shift.shape[0]
-    each = counts.c.shape[0] // tilings  # a power of two
-    cubes = numpy.floor(x[..., None, :] * tiles.per_unit + tiles.shift[:first]).astype(jnp.int32).astype(jnp.uint32)
-    hashed = numpy.add.reduce(cubes * tiles.factor[:first], axis=-1, dtype=jnp.uint32)
-    kept = each.bit_length() - 1
-    return (hashed >> (BITS - kept)).astype(jnp.int32) + each * numpy.arange(hashed.shape[-1])
+def tiles_of(tilings: Tilings, counts: Counts, z: Any, scale: Any = None) -> Any:
+    """(…, tilings) tiles of features, or of integers; in the scale in use, or in another one."""
+    if whole(z):
+        return z[..., None]
+    numpy, scale = module_of(z), tilings.scale if scale is None else scale
+    each = counts.c.shape[0] // tilings.first.size  # a power of two
+    per_unit = np.asarray(SCALES, np.float32)[scale] if isinstance(z, np.ndarray) else jnp.asarray(SCALES)[scale]
+    along = (z @ tilings.direction).reshape(*z.shape[:-1], *tilings.shift.shape)
+    numbers = numpy.floor(along * per_unit + tilings.shift).astype(jnp.int32).astype(jnp.uint32)
+    hashed = numpy.add.reduce(numbers * tilings.factor, axis=-1, dtype=jnp.uint32)
+    return (hashed >> (BITS - each.bit_length() + 1)).astype(jnp.int32) + tilings.first[scale]
+
+
+def tiles_in_all_scales(tilings: Tilings, counts: Counts, z: Array) -> Array:
+    """(…, scales · tilings)."""
+    if whole(z):
+        return z[..., None]
+    return jnp.concatenate([tiles_of(tilings, counts, z, i) for i in range(len(SCALES))], axis=-1)
+
+
+def with_scale(tilings: Tilings, counts: Counts, at: Array, weight: Array, steps: Array) -> Tilings:
+    """The scale in use after new steps to the tiles (…, scales · tilings), not yet counted; ``steps`` with them."""
+    scales, seen = len(SCALES), counts.visits.sum(axis=-1) > 0
+    by_chance = seen.reshape(scales, -1).mean(axis=-1).at[-1].set(0.0)  # the coarsest has one tile
+    known = seen[at].reshape(len(at), scales, -1).mean(axis=-1)
+    share = jnp.clip((known - by_chance) / jnp.maximum(1.0 - by_chance, 1e-6), 0.0, 1.0)
+    change = (weight[:, None] * (share - tilings.repeats)).sum(axis=0)
+    repeats = tilings.repeats + change / jnp.clip(steps, 1.0, RECENT)
+    enough = (repeats >= ENOUGH).at[-1].set(True)
+    return tilings._replace(repeats=repeats, scale=enough.argmax().astype(jnp.int32))
 
 
 def mean_at(table: Array, at: Array) -> Array:

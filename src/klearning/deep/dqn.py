@@ -59,13 +59,13 @@ class DQN(DeepAgent[Memory]):
     def greedy(self, m: Memory, x: Array) -> Array:
         return self.outputs(m.target, self.inputs(m, x))
 
-    def targets(self, m: Memory, steps: Steps, at: Array) -> Array:
+    def targets(self, m: Memory, steps: Steps) -> Array:
         Q = self.outputs(m.target, self.inputs(m, steps.after))
         V = jnp.max(jnp.where(steps.allowed > 0, Q, -jnp.inf), axis=-1)
         return steps.reward / m.largest + self.discount * (1.0 - steps.terminal) * V
 
-    def losses(self, params: Any, z: Array, action: Array, targets: Array) -> tuple[Array]:
-        return (network.squared_error(self.outputs(params, z), action, targets),)
+    def loss(self, params: Any, z: Array, action: Array, targets: Array) -> Array:
+        return network.squared_error(self.outputs(params, z), action, targets)
 
     def on_steps(self, m: Memory, block: Steps, weight: Array) -> Memory:
         return m._replace(largest=jnp.maximum(m.largest, jnp.max(weight * jnp.abs(block.reward))))

@@ -82,7 +82,7 @@ class BootstrappedDQN(DeepAgent[Memory]):
         both = jax.tree.map(lambda *parts: jnp.concatenate(parts), memory.target, memory.prior)
         return both, np.repeat([1.0, self.prior_scale], self.members) / self.members
 
-    def targets(self, m: Memory, steps: Steps, at: Array) -> tuple[Array, Array]:
+    def targets(self, m: Memory, steps: Steps) -> tuple[Array, Array]:
         """y, (…, members), and the priors' part of the values that are compared with it."""
         Q = jnp.moveaxis(self.values(m.target, m.prior, self.inputs(m, steps.after)), 0, -2)
         V = jnp.max(jnp.where(steps.allowed[..., None, :] > 0, Q, -jnp.inf), axis=-1)
@@ -90,10 +90,10 @@ class BootstrappedDQN(DeepAgent[Memory]):
         fixed = jnp.moveaxis(jax.vmap(self.outputs, (0, None))(m.prior, self.inputs(m, steps.x)), 0, -2)
         return y, self.prior_scale * network.of_action(fixed, steps.action[..., None])
 
-    def losses(self, params: Any, z: Array, action: Array, targets: tuple[Array, Array]) -> tuple[Array]:
+    def loss(self, params: Any, z: Array, action: Array, targets: tuple[Array, Array]) -> Array:
         y, fixed = (jnp.moveaxis(part, -1, 0) for part in targets)
         F = jax.vmap(self.outputs, (0, None))(params, z)
-        return (jax.vmap(network.squared_error, (0, None, 0))(F, action, y - fixed).sum(),)
+        return jax.vmap(network.squared_error, (0, None, 0))(F, action, y - fixed).sum()
 
     def on_steps(self, m: Memory, block: Steps, weight: Array) -> Memory:
         return m._replace(largest=jnp.maximum(m.largest, jnp.max(weight * jnp.abs(block.reward))))

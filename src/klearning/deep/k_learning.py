@@ -1,20 +1,16 @@
 """Deep K-learning: K-values by one network, the bonus outside it.
 
     K(s,a) = (1 − ρ) W_θ(s,a) + ρ γ max_b W_θ(s,b) + c(s,a)/τ,   ρ = c(s,a)/(½sd²),   b: seen actions, where ρ < ½
-    c(s,a) = ½sd² · min(u_tiles, u_noise):  ½σ²/(n + σ²/sd²) by counts n of tiles around s, or ½sd² times the remaining
-        share of the prior's variance by regression on noise (`noise.py`), if s is a vector; the smaller of the two
+    c(s,a) = ½σ²/(n + σ²/sd²), n the visits of the tiles around s (`counts.py`)
     act: a ∼ exp(K(s,a)/τ);   deploy: argmax W_θ
     W_θ(s,a) → r + γ τ log Σ_a' exp(K⁻(s',a')/τ),   K⁻ by the target network and the counts of now
     after an episode, with H = Σ entropy and C = Σ c over its steps:  log τ ← log τ − η (τH − C/τ)/(τH + C/τ)
-
-**Smaller of two.** Tiles know at once what was seen, and networks know what is like it. Each is a posterior variance
-given a part of the information, so that given all of it is smaller than both. An integer is not like any other.
 
 **Units.** Networks learn rewards in units of the largest |reward| so far, or 1. sd and σ are given in units of the mean
 |reward|, or 1 if that is larger: an unseen step is hoped to pay about as much as steps do, not as the best one does.
 
 The last line is −η·tanh(log τ − log √(C/H)), with its fixed point at τ = √(C/H), that is τH = C/τ, as in the exact
-solver. It is a heuristic, exact in its limits: nothing is proved for networks.
+solver. It is a heuristic, exact in its limits without `largest_bonus`: nothing is proved for networks.
 
 **Unseen actions.** The output of a network for an action that was never taken is its initial value, about 0. If returns
 are far above 0, no bonus makes up for that. The mean of a Gaussian belief is a weighted average: weight ρ, the
@@ -34,39 +30,26 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import Array
-from numpy.typing import NDArray
 
 from klearning.deep import counts, network, replay
-from klearning.deep import noise as noise_network
 from klearning.deep.agent import LARGEST, DeepAgent
-from klearning.deep.counts import Counts, Tiles
-from klearning.deep.noise import Noise
+from klearning.deep.counts import Counts, Tilings
 from klearning.deep.replay import Steps
 from klearning.deep.scaling import Scaling, new_scaling
 from klearning.numerics import checks
 
-SOME = 4  # tilings that tell how noisy rewards are
 FLOOR = 0.1  # of τ, in units of the network's root mean square error: it does not tell values apart that are closer
 TOLERANCE = 0.1  # of log sd: all tiles are valued again if it moves further
-
-
-class Networks(NamedTuple):
-    """What is trained."""
-
-    W: Any
-    noise: Any  # f of `noise.py`; nothing for integers
 
 
 class Memory(NamedTuple):
     """The agent's memory, a pytree of arrays."""
 
-    params: Networks
-    target: Networks
+    params: Any
+    target: Any
     optimiser: Any
     loss: Array
-    waves: Any  # of `noise.py`, and p of it; nothing for integers
-    noise_prior: Any
-    tiles: Tiles
+    tilings: Tilings
     counts: Counts
     log_tau: Array
     largest: Array  # |reward| so far, or 1
@@ -79,16 +62,15 @@ class Memory(NamedTuple):
 
 @dataclass(frozen=True)
 class DeepKLearning(DeepAgent[Memory]):
-    """K-values by a network, uncertainty by counts of tiles and by regression on noise."""
+    """K-values by a network, uncertainty by counts of tiles."""
 
     sd: float = 1.0  # prior standard deviation of mean rewards, in units of the mean |reward| or 1
     noise: float = 0.02  # prior guess of the standard deviation of rewards, in the same units
     noise_strength: float = 1.0  # number of visits that this guess is worth
     temperature: float = 0.3  # initial
     temperature_rate: float = 0.1  # η
-    tilings: int = 16
-    bins: int = 10  # per bounded feature
-    places: int = 2**14  # per tiling
+    tilings: int = 8
+    tiles: int = 2**13  # per tiling and scale
     largest_bonus: float | None = 1.0  # in standard deviations of the belief about a mean reward
     learning_rate: float = 5e-4  # this, the bound and σ fitted: docs/evidence/deep.md
 
@@ -100,35 +82,30 @@ class DeepKLearning(DeepAgent[Memory]):
             object.__setattr__(
                 self, "largest_bonus", checks.number("largest_bonus", self.largest_bonus, 0.0, LARGEST, above=True)
             )
-        if self.places & (self.places - 1):
-            raise ValueError(f"places={self.places} is not a power of two: give {1 << self.places.bit_length()}")
+        if self.tiles & (self.tiles - 1):
+            raise ValueError(f"tiles={self.tiles} is not a power of two: give {1 << self.tiles.bit_length()}")
 
     def begin(self, key: Array, like: Array, points: int, actions: int) -> Memory:
         for_network, for_tiles = jax.random.split(key)
         whole = network.whole(like)
-        noise = Noise((), (), ()) if whole else noise_network.new_noise(jax.random.fold_in(key, 2), points, actions)
-        params = Networks(self.initial(for_network, points, actions), noise.learned)
-        tiles = counts.new_tiles(for_tiles, 0 if whole else like.shape[-1], self.tilings, self.bins / 12**0.5)
-        known = counts.new_counts(points if whole else self.tilings * self.places, actions, self.sd)
+        params = self.initial(for_network, points, actions)
+        tilings = counts.new_tilings(for_tiles, 0 if whole else points, self.tilings, self.tiles)
+        known = counts.new_counts(points if whole else self.tiles * tilings.first.size, actions, self.sd)
         optimiser = optax.adam(self.learning_rate).init(params)
         zero, one = jnp.zeros(()), jnp.ones(())
         ring = replay.empty(self.capacity, like, actions)
         target = jax.tree.map(jnp.copy, params)
         return Memory(
-            params, target, optimiser, zero, noise.waves, noise.prior, tiles, known, jnp.log(self.temperature * one),
-            one, zero, self.sd * one, new_scaling(like), ring, jnp.zeros((), jnp.int32),
+            params, target, optimiser, zero, tilings, known, jnp.log(self.temperature * one), one, zero, self.sd * one,
+            new_scaling(like), ring, jnp.zeros((), jnp.int32),
         )  # fmt: skip
 
     def c(self, m: Memory, x: Array) -> Array:
-        """c(x, ·): by tiles, the mean over tilings; or by regression on noise, if that is smaller."""
-        by_tiles = counts.mean_at(m.counts.c, counts.places(m.tiles, m.counts, x))
-        if network.whole(x):
-            return by_tiles
-        left = noise_network.remaining(Noise(m.waves, m.noise_prior, m.target.noise), self.inputs(m, x))
-        return network.module_of(x).minimum(by_tiles, 0.5 * m.sd**2 * left)
+        """c(x, ·): the mean over tilings."""
+        return counts.mean_at(m.counts.c, counts.tiles_of(m.tilings, m.counts, self.inputs(m, x)))
 
     def visits(self, m: Memory, x: Array) -> Array:
-        return counts.mean_at(m.counts.visits, counts.places(m.tiles, m.counts, x))
+        return counts.mean_at(m.counts.visits, counts.tiles_of(m.tilings, m.counts, self.inputs(m, x)))
 
     def bonus(self, c: Array, tau: Array) -> tuple[Array, Array]:
         """b, and c if b depends on τ, else 0."""
@@ -152,7 +129,7 @@ class DeepKLearning(DeepAgent[Memory]):
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
         tau, c = network.module_of(x).exp(m.log_tau), self.c(m, x)
         b, slope = self.bonus(c, tau)
-        W = self.outputs(m.params.W, self.inputs(m, x))
+        W = self.outputs(m.params, self.inputs(m, x))
         return (self.shrunk_values(W, self.prior_weight(c, m.sd)) + b) / tau, slope
 
     def describe(self, memory: Any, numbers: Any) -> dict[str, float]:
@@ -162,44 +139,20 @@ class DeepKLearning(DeepAgent[Memory]):
 
     def acting(self, memory: Any) -> Any:
         known = memory.counts._replace(visits=None, sums=None, squares=None)
-        acting = super().acting(memory)._replace(counts=known, params=memory.params._replace(noise=None), size=None)
-        if not memory.noise_prior:
-            return acting
-        both = noise_network.stacked(Noise(memory.waves, memory.noise_prior, memory.target.noise))
-        return acting._replace(noise_prior=both.prior, target=memory.target._replace(noise=None))
-
-    def deployed(self, memory: Any) -> tuple[Any, NDArray[Any]]:
-        return super().deployed(memory._replace(target=memory.target.W))
+        return super().acting(memory)._replace(counts=known, size=None)
 
     def greedy(self, m: Memory, x: Array) -> Array:
-        return self.outputs(m.target.W, self.inputs(m, x))
+        return self.outputs(m.target, self.inputs(m, x))
 
-    def targets(self, m: Memory, steps: Steps, at: Array) -> tuple[Array, Any]:
-        """Of W, and of the regression on noise."""
+    def targets(self, m: Memory, steps: Steps) -> Array:
         tau, c = jnp.exp(m.log_tau), self.c(m, steps.after)
-        W = self.outputs(m.target.W, self.inputs(m, steps.after))
+        W = self.outputs(m.target, self.inputs(m, steps.after))
         K = self.shrunk_values(W, self.prior_weight(c, m.sd)) + self.bonus(c, tau)[0]
         V = tau * jax.nn.logsumexp(jnp.where(steps.allowed > 0, K / tau, -jnp.inf), axis=-1)
-        y = steps.reward / m.largest + self.discount * (1.0 - steps.terminal) * V
-        if network.whole(steps.x):
-            return y, ()
-        noise, z = Noise(m.waves, m.noise_prior, ()), self.inputs(m, steps.x)
-        return y, noise_network.targets(noise, z, steps.action, at, self.noise_scale(m, steps))
+        return steps.reward / m.largest + self.discount * (1.0 - steps.terminal) * V
 
-    def noise_scale(self, m: Memory, steps: Steps) -> Any:
-        """σ/sd of the actions taken, by some of their tiles: 1 until one was taken twice."""
-        at = counts.places(m.tiles, m.counts, steps.x, SOME)
-        n, c = (
-            counts.mean_at(table.reshape(-1), at * table.shape[-1] + steps.action[..., None])
-            for table in (m.counts.visits, m.counts.c)
-        )
-        rho = self.prior_weight(c, m.sd)
-        return (jnp.clip(n * rho / (1.0 - rho + 1e-6), 0.0, 1.0) ** 0.5)[..., None]
-
-    def losses(self, params: Networks, z: Array, action: Array, targets: tuple[Array, Any]) -> tuple[Array, ...]:
-        y, of_noise = targets
-        loss = network.squared_error(self.outputs(params.W, z), action, y)
-        return (loss,) if network.whole(z) else (loss, noise_network.loss(params.noise, action, of_noise))
+    def loss(self, params: Any, z: Array, action: Array, targets: Array) -> Array:
+        return network.squared_error(self.outputs(params, z), action, targets)
 
     def on_steps(self, m: Memory, block: Steps, weight: Array) -> Memory:
         sizes = weight * jnp.abs(block.reward)
@@ -209,7 +162,10 @@ class DeepKLearning(DeepAgent[Memory]):
         now = jnp.maximum(size, 1.0)
         unit = jnp.where(jnp.abs(jnp.log(now / before)) > TOLERANCE, now, before)
         sd, noise = (x * unit / largest for x in (self.sd, self.noise))
-        at = counts.places(m.tiles, m.counts, block.x)
+        at = counts.tiles_in_all_scales(m.tilings, m.counts, self.inputs(m, block.x))
+        tilings = m.tilings
+        if not network.whole(block.x):
+            tilings = counts.with_scale(tilings, m.counts, at, weight, m.seen)
         known = counts.counted(m.counts, at, block.action, block.reward, weight)
 
         def c(n: Array, sums: Array, squares: Array) -> Array:
@@ -217,7 +173,7 @@ class DeepKLearning(DeepAgent[Memory]):
 
         known = counts.valued(known, at, block.action, c, everywhere=(largest > m.largest) | (unit != before))
         log_tau = m.log_tau - jnp.log(largest / m.largest)  # the same in the units of rewards
-        return m._replace(counts=known, largest=largest, size=size, sd=sd, log_tau=log_tau)
+        return m._replace(tilings=tilings, counts=known, largest=largest, size=size, sd=sd, log_tau=log_tau)
 
     def on_episode_end(self, m: Memory, numbers: Array) -> Memory:
         tau = jnp.exp(m.log_tau)
