@@ -19,6 +19,7 @@ from klearning.games.player import Player, PlayerView
 from klearning.games.side import Side, learn, new_side
 from klearning.numerics import checks
 from klearning.numerics.compile.kernels import by_record, index, kernel
+from klearning.numerics.interrupts import uninterrupted
 from klearning.numerics.random.generator import draw_index, normal
 from klearning.numerics.records.fields import leaves
 from klearning.numerics.records.validation import fill, restore_memory
@@ -103,6 +104,7 @@ class Match(Chunked):
     Results depend on nothing but agent, game, opponent, prior and seed.
     """
 
+    @uninterrupted  # once, not for each of its kernels
     def __init__(
         self, agent: Player, game: Game | MarkovGame, opponent: Player, prior: Gaussian | Prior, seed: int,
         count: int, keep: bool,

@@ -134,15 +134,15 @@ def respond(B: GameModel, other: Floats, policy: Floats, V: Floats) -> None:
     for l in range(B.layers.size - 2, -1, -1):
         first, last = next_layer(B, l)
         for s in range(index(B.layers[l]), index(B.layers[l + 1])):
-            best = index(0)
+            best, most = index(0), -np.inf
             for j in range(index(policy.shape[1])):
                 policy[s, j] = 0.0
                 paid = 0.0
                 for i in range(index(other.shape[1])):
                     paid += other[s, i] * payoff_ahead(B, s, i, j, first, last, V)
-                if j == 0 or paid > V[s]:
-                    best, V[s] = index(j), paid
-            policy[s, best] = 1.0
+                if paid > most:
+                    best, most = index(j), paid
+            policy[s, best], V[s] = 1.0, most
 
 
 @kernel

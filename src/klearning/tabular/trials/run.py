@@ -21,6 +21,7 @@ from klearning.tabular.trials.threads import on_threads
 from klearning.tabular.trials.trial import Trial
 
 CPU = "cpu"
+GROWTH = 8  # of chunks: an episode may take microseconds, and a call of a kernel takes a hundred
 DEVICES: dict[str, Callable[..., Runs]] = {}  # where else seeds can be played: filled by rooms that know how
 Progress = Callable[[int], None] | bool | None
 Play = TypeVar("Play", bound=Chunked)  # a trial or a match
@@ -98,7 +99,7 @@ def play_seeds(
 
     def play(seed: int, should_stop: Callable[[], bool]) -> Arrays:
         one = begin(seed)
-        for count in one.chunks():
+        for count in one.chunks(growth=GROWTH):
             if tell is not None:
                 tell(count)
             if should_stop():
