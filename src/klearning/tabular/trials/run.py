@@ -1,6 +1,5 @@
 """`run`: an agent in a world, once for every seed."""
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -11,6 +10,7 @@ import numpy as np
 from klearning.numerics import checks
 from klearning.numerics.compile.notices import compiling_for
 from klearning.numerics.display.progress import ProgressBar
+from klearning.numerics.files import memory_bytes
 from klearning.numerics.types import Arrays
 from klearning.tabular.beliefs.belief import Prior
 from klearning.tabular.models.mdp import MDP, optimal_value
@@ -118,19 +118,11 @@ def play_seeds(
 def check_memory(seeds: int, points: int, numbers: int, visits: int = 0) -> None:
     """One line if results of this size do not fit into this machine's memory."""
     need, most = seeds * (points * (8 * numbers + 1) + 8 * visits), memory_bytes()
-    if need > most:
+    if 0 < most < need:
         raise ValueError(
             f"{seeds:,} seeds with {points:,} episodes each take {need:,} bytes, and this machine has {most:,}: "
             'give keep="points", or fewer seeds'
         )
-
-
-def memory_bytes() -> int:
-    """Of this machine; if it cannot be told, more than any has."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 2**62
 
 
 def _world_advice(thing: Any) -> str:
