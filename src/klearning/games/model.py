@@ -91,6 +91,23 @@ def payoff_ahead(B: GameModel, s: int, i: int, j: int, first: int, last: int, V:
 
 
 @kernel(inline=True)
+def span_ahead(B: GameModel, l: int, V: Floats) -> float:
+    """The span of the next layer's values; 0 after the last layer."""
+    first, last = next_layer(B, l)
+    low, high = V[first], V[first]
+    for k in range(first, last):
+        low, high = min(low, V[k]), max(high, V[k])
+    return high - low
+
+
+@kernel(inline=True)
+def sd_ahead(B: GameModel, s: int, i: int, j: int, span: float) -> float:
+    """The standard deviation of `payoff_ahead`, at most."""
+    sd = B.sds[s, i, j]
+    return np.sqrt(sd**2 + B.variances[s, i, j] * span * span) if span > 0.0 else sd
+
+
+@kernel(inline=True)
 def means_ahead(B: GameModel, l: int, s: int, V: Floats, matrix: Floats) -> None:
     """The matrix game of a state: mean payoffs to the end of the episode."""
     first, last = next_layer(B, l)
@@ -102,15 +119,10 @@ def means_ahead(B: GameModel, l: int, s: int, V: Floats, matrix: Floats) -> None
 @kernel(inline=True)
 def sds_ahead(B: GameModel, l: int, s: int, V: Floats, sds: Floats) -> None:
     """Standard deviations of these payoffs, at most."""
-    first, last = next_layer(B, l)
-    low, high = V[first], V[first]
-    for k in range(first, last):
-        low, high = min(low, V[k]), max(high, V[k])
+    span = span_ahead(B, l, V)
     for i in range(sds.shape[0]):
         for j in range(sds.shape[1]):
-            sds[i, j] = B.sds[s, i, j]
-            if high > low:
-                sds[i, j] = np.sqrt(B.sds[s, i, j] ** 2 + B.variances[s, i, j] * (high - low) * (high - low))
+            sds[i, j] = sd_ahead(B, s, i, j, span)
 
 
 @kernel(inline=True)
