@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 import klearning as kl
-from klearning.lab import forks
-from klearning.lab.bandit_agents import BanditAgent, BayesUCB, InformationDirectedBandit, coin_regret
-from klearning.lab.bayes_optimal import COINS
+from bench import forks
+from bench.bandit_agents import BanditAgent, BayesUCB, InformationDirectedBandit, coin_regret
+from bench.bayes_optimal import COINS
 from klearning.numerics.files import write_whole
 from klearning.tabular.models.mdp import optimal_value
 from klearning.tabular.trials.agent import Agent

@@ -7,7 +7,7 @@ import pytest
 
 import klearning as kl
 from bench import calibrated_study as study
-from klearning.lab.bayes_optimal import (
+from bench.bayes_optimal import (
     BEST_OF_TWO,
     COINS,
     bandit_value,

@@ -9,8 +9,8 @@ import pytest
 import klearning as kl
 from bench import calibrated_study as study
 from bench import calibrated_tables
+from bench.bayes_optimal import COINS
 from bench.calibrated_study import OURS, STEPS, THOMPSON, Job
-from klearning.lab.bayes_optimal import COINS
 
 
 def test_every_job_has_a_file_of_its_own():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import klearning as kl
-from klearning.lab.forks import SAFE, chances, fork_regret
+from bench.forks import SAFE, chances, fork_regret
 
 EPISODES = 400
 REWARD_BONUS = kl.KLearning(temperature="optimal", bonus="reward", optimism=1.0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ class Game:
         """Our expected payoff per round if both sides play an equilibrium."""
         return self.equilibrium.value
 
-    @property
+    @cached_property
     def model(self) -> GameModel:
         """The game in arrays, with one layer of one state."""
         return known_model([self.payoffs[None]], [], np.ones(1))

@@ -19,6 +19,7 @@ from klearning.games.player import Player, PlayerView
 from klearning.games.side import Side, learn, new_side
 from klearning.numerics import checks
 from klearning.numerics.compile.kernels import by_record, index, kernel
+from klearning.numerics.interrupts import uninterrupted
 from klearning.numerics.random.generator import draw_index, normal
 from klearning.numerics.records.fields import leaves
 from klearning.numerics.records.validation import fill, restore_memory
@@ -76,15 +77,15 @@ def play_round(us: Side, them: Side, noise: float, log: Log, t: int, S: Streams)
             log.policies[t - 1, k, j] = ours[k, j]
         for i in range(theirs.shape[1]):
             log.opponents[t - 1, k, i] = theirs[k, i]
-    s, total = draw_index(truth.initial, S.noise) if us.layered else 0, 0.0
+    s, total = index(draw_index(truth.initial, S.noise) if us.layered else 0), 0.0
     for l in range(truth.layers.size - 1):
-        row, column = draw_index(theirs[s], S.their_moves), draw_index(ours[s], S.our_moves)
+        row, column = index(draw_index(theirs[s], S.their_moves)), index(draw_index(ours[s], S.our_moves))
         payoff = truth.means[s, row, column] + noise * normal(S.noise)
         total += payoff
         after = draw_index(truth.transitions[s, row, column], S.noise) if l + 2 < truth.layers.size else -1
-        learn(us, index(s), index(row), index(column), payoff, after)
-        learn(them, index(s), index(column), index(row), -payoff, after)
-        s = truth.layers[l + 1] + after
+        learn(us, s, row, column, payoff, after)
+        learn(them, s, column, row, -payoff, after)
+        s = index(truth.layers[l + 1] + after)
     log.returns[t - 1] = total
 
 
@@ -103,6 +104,7 @@ class Match(Chunked):
     Results depend on nothing but agent, game, opponent, prior and seed.
     """
 
+    @uninterrupted  # once, not for each of its kernels
     def __init__(
         self, agent: Player, game: Game | MarkovGame, opponent: Player, prior: Gaussian | Prior, seed: int,
         count: int, keep: bool,

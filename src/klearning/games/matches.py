@@ -24,6 +24,7 @@ from klearning.tabular.trials.runs import Meeting, Runs, points_to_keep, seed_li
 OPPONENTS: dict[str, Player | None] = {  # by word; None: the agent itself, in the other chair
     "best_response": BestResponse(), "equilibrium": Equilibrium(), "exp3": EXP3(), "self_play": None,
 }  # fmt: skip
+COMPILED: set[tuple[type, type, type]] = set()  # both players and the kind of game, of matches that this process played
 
 
 def play(
@@ -58,9 +59,11 @@ def play(
     points, best = points_to_keep(keep, count), np.asarray(game.value)
     workers = checks.whole("threads", threads) if threads is not None else None
     check_memory(len(numbers), len(points) or count, 3)
-    if agent.is_compiled and them.is_compiled:
+    kinds = type(agent), type(them), type(game)
+    if agent.is_compiled and them.is_compiled and kinds not in COMPILED:
         with compiling_for(f"a game of {type(agent).__name__}"):
             new_match(numbers[0], 1, False).advance(1)  # compiles, once, before the clock
+        COMPILED.add(kinds)
     began = time.perf_counter()
     arrays = play_seeds(
         lambda seed: new_match(seed, count, keep_policies),

@@ -91,6 +91,23 @@ def payoff_ahead(B: GameModel, s: int, i: int, j: int, first: int, last: int, V:
 
 
 @kernel(inline=True)
+def span_ahead(B: GameModel, l: int, V: Floats) -> float:
+    """The span of the next layer's values; 0 after the last layer."""
+    first, last = next_layer(B, l)
+    low, high = V[first], V[first]
+    for k in range(first, last):
+        low, high = min(low, V[k]), max(high, V[k])
+    return high - low
+
+
+@kernel(inline=True)
+def sd_ahead(B: GameModel, s: int, i: int, j: int, span: float) -> float:
+    """The standard deviation of `payoff_ahead`, at most."""
+    sd = B.sds[s, i, j]
+    return np.sqrt(sd**2 + B.variances[s, i, j] * span * span) if span > 0.0 else sd
+
+
+@kernel(inline=True)
 def means_ahead(B: GameModel, l: int, s: int, V: Floats, matrix: Floats) -> None:
     """The matrix game of a state: mean payoffs to the end of the episode."""
     first, last = next_layer(B, l)
@@ -102,15 +119,10 @@ def means_ahead(B: GameModel, l: int, s: int, V: Floats, matrix: Floats) -> None
 @kernel(inline=True)
 def sds_ahead(B: GameModel, l: int, s: int, V: Floats, sds: Floats) -> None:
     """Standard deviations of these payoffs, at most."""
-    first, last = next_layer(B, l)
-    low, high = V[first], V[first]
-    for k in range(first, last):
-        low, high = min(low, V[k]), max(high, V[k])
+    span = span_ahead(B, l, V)
     for i in range(sds.shape[0]):
         for j in range(sds.shape[1]):
-            sds[i, j] = B.sds[s, i, j]
-            if high > low:
-                sds[i, j] = np.sqrt(B.sds[s, i, j] ** 2 + B.variances[s, i, j] * (high - low) * (high - low))
+            sds[i, j] = sd_ahead(B, s, i, j, span)
 
 
 @kernel(inline=True)
@@ -134,15 +146,15 @@ def respond(B: GameModel, other: Floats, policy: Floats, V: Floats) -> None:
     for l in range(B.layers.size - 2, -1, -1):
         first, last = next_layer(B, l)
         for s in range(index(B.layers[l]), index(B.layers[l + 1])):
-            best = index(0)
+            best, most = index(0), -np.inf
             for j in range(index(policy.shape[1])):
                 policy[s, j] = 0.0
                 paid = 0.0
                 for i in range(index(other.shape[1])):
                     paid += other[s, i] * payoff_ahead(B, s, i, j, first, last, V)
-                if j == 0 or paid > V[s]:
-                    best, V[s] = index(j), paid
-            policy[s, best] = 1.0
+                if paid > most:
+                    best, most = index(j), paid
+            policy[s, best], V[s] = 1.0, most
 
 
 @kernel

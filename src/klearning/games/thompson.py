@@ -11,10 +11,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from klearning.games.model import next_layer
 from klearning.games.player import Player
 from klearning.games.side import Side
 from klearning.games.simplex import find_saddle
-from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.compile.kernels import index, kernel
 from klearning.numerics.random.generator import gamma, normal
 from klearning.numerics.types import Floats
 
@@ -24,22 +25,29 @@ class ThompsonMemory(NamedTuple):
 
 
 @kernel
+def draw_value(alpha: Floats, means: Floats, values: Floats, draws: np.random.Generator) -> float:
+    """The expected value of the next layer, of probabilities drawn from their Dirichlet."""
+    total, value, mean = 0.0, 0.0, 0.0
+    for k in range(values.size):
+        weight = gamma(alpha[k], draws)
+        total += weight
+        value += weight * values[k]
+        mean += means[k] * values[k]
+    return value / total if total > 0.0 else mean  # all gammas may underflow, though hardly ever
+
+
+@kernel(inline=True)
 def draw_ahead(side: Side, l: int, s: int, draws: np.random.Generator) -> None:
     """The matrix game of a state in a game drawn from the belief, given values of the next layer in it."""
     B, W = side.belief, side.scratch
-    first = last = 0
-    if l + 2 < B.layers.size:
-        first, last = B.layers[l + 1], B.layers[l + 2]
-    for i in range(W.matrix.shape[0]):
-        for j in range(W.matrix.shape[1]):
-            total, value, mean = 0.0, 0.0, 0.0
-            for k in range(first, last):
-                weight = gamma(side.alpha[s, i, j, k - first], draws)
-                total += weight
-                value += weight * W.values[k]
-                mean += B.transitions[s, i, j, k - first] * W.values[k]
-            after = value / total if total > 0.0 else mean  # all gammas may underflow, though hardly ever
-            W.matrix[i, j] = B.means[s, i, j] + B.sds[s, i, j] * normal(draws) + after
+    first, last = next_layer(B, l)
+    means, sds = B.means[s], B.sds[s]
+    for i in range(index(means.shape[0])):
+        for j in range(index(means.shape[1])):
+            after = 0.0
+            if first < last:
+                after = draw_value(side.alpha[s, i, j], B.transitions[s, i, j], W.values[first:last], draws)
+            W.matrix[i, j] = means[i, j] + sds[i, j] * normal(draws) + after
 
 
 @kernel

@@ -12,12 +12,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from klearning.games.model import means_ahead, sds_ahead
+from klearning.games.model import next_layer, payoff_ahead, sd_ahead, span_ahead
 from klearning.games.player import Player
 from klearning.games.side import Side
 from klearning.games.simplex import find_saddle
 from klearning.numerics import checks
-from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.compile.kernels import index, kernel
 from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Floats
 
@@ -33,12 +33,12 @@ def choose(other: Floats, t: int, draws: np.random.Generator, memory: UCBMemory)
     """Write the policy of round t, from the last layer to the first."""
     B, W, width = memory.side.belief, memory.side.scratch, memory.scale * sqrt(2.0 * log(1.0 + t))
     for l in range(B.layers.size - 2, -1, -1):
-        for s in range(B.layers[l], B.layers[l + 1]):
-            means_ahead(B, l, s, W.values, W.matrix)
-            sds_ahead(B, l, s, W.values, W.sds)
-            for i in range(W.sds.shape[0]):
-                for j in range(W.sds.shape[1]):
-                    W.matrix[i, j] += width * W.sds[i, j]
+        (first, last), span = next_layer(B, l), span_ahead(B, l, W.values)
+        for s in range(index(B.layers[l]), index(B.layers[l + 1])):
+            for i in range(index(W.matrix.shape[0])):
+                for j in range(index(W.matrix.shape[1])):
+                    mean = payoff_ahead(B, s, i, j, first, last, W.values)
+                    W.matrix[i, j] = mean + width * sd_ahead(B, s, i, j, span)
             W.values[s] = find_saddle(W.matrix, memory.side.policy[s], W.other, W.tableau)
 
 

@@ -25,16 +25,17 @@ class Chunked(ABC):
     def advance(self, count: int) -> None:
         """Play ``count`` more episodes."""
 
-    def chunks(self, stops: Iterable[int] = (), size: int = 1) -> Generator[int, None, None]:
+    def chunks(self, stops: Iterable[int] = (), size: int = 1, growth: int = 2) -> Generator[int, None, None]:
         """Play to the end; after every chunk its number of episodes is yielded, and the caller may look, or leave.
 
-        Chunks double from ``size`` episodes until they take about `CHUNK_SECONDS`; one ends at each of ``stops``.
+        From ``size`` episodes on, each chunk is ``growth`` times the one before, until they take about `CHUNK_SECONDS`.
+        One ends at each of ``stops``.
         """
         for stop in sorted({min(t, self.episodes) for t in (*stops, self.episodes)}):
             while self.played < stop:
                 count, began = min(size, stop - self.played), time.perf_counter()
                 with compiling_for(self.purpose):
                     self.advance(count)
-                if count == size and time.perf_counter() - began < CHUNK_SECONDS / 2:
-                    size *= 2
+                if count == size and growth * (time.perf_counter() - began) < CHUNK_SECONDS:
+                    size *= growth
                 yield count

@@ -11,6 +11,7 @@ from klearning.numerics import checks
 from klearning.numerics.checks import memory_bytes
 from klearning.numerics.compile.notices import compiling_for
 from klearning.numerics.display.progress import ProgressBar
+from klearning.numerics.files import memory_bytes
 from klearning.numerics.types import Arrays
 from klearning.tabular.beliefs.belief import Prior
 from klearning.tabular.models.mdp import MDP, optimal_value
@@ -21,6 +22,7 @@ from klearning.tabular.trials.threads import on_threads
 from klearning.tabular.trials.trial import Trial
 
 CPU = "cpu"
+GROWTH = 8  # of chunks: an episode may take microseconds, and a call of a kernel takes a hundred
 DEVICES: dict[str, Callable[..., Runs]] = {}  # where else seeds can be played: filled by rooms that know how
 Progress = Callable[[int], None] | bool | None
 Play = TypeVar("Play", bound=Chunked)  # a trial or a match
@@ -99,7 +101,7 @@ def play_seeds(
 
     def play(seed: int, should_stop: Callable[[], bool]) -> Arrays:
         one = begin(seed)
-        for count in one.chunks():
+        for count in one.chunks(growth=GROWTH):
             if tell is not None:
                 tell(count)
             if should_stop():

@@ -1,8 +1,8 @@
 """Figure 2: time to solve DeepSea against its depth, for the twelve algorithms and the 2^(L−1) of dithering."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class LearningTime(Figure[Times]):
         depths = QUICK_DEPTHS[self.protocol.name]
         return replace(self, depths=depths, seeds=3, cap=QUICK_CAP, left_out=False)
 
-    def runs(self) -> dict[tuple[str, int], Spec]:
+    def runs(self) -> Mapping[Any, Spec]:
         """By label and depth."""
         return {
             (label, depth): make_spec(

@@ -4,7 +4,7 @@ With fewer than `FEWEST` seeds a sentence is checked on medians and shares as th
 where intervals and tests say so at 95%, and is open if they do not tell.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -173,12 +173,17 @@ def learning_table(times: Times, cap: int) -> str:
     """Medians with their intervals, in Markdown, if there are seeds enough for intervals."""
     if most_seeds(times) < FEWEST:
         return ""
-    depths = list(times[K_OPTIMAL])
-    rows = [[label, *(_cell(by_depth[d], cap) for d in depths)] for label, by_depth in times.items()]
     note = (
         "Median episodes until solved with its 95% interval; after a stroke how many of the seeds solved, if not "
         f"all did; >: longer than the cap of {cap:,}. Fewer than {most_seeds(times)} seeds: stopped, because most fail."
     )
+    return table_by_depth(times, lambda t: _cell(t, cap), note)
+
+
+def table_by_depth(times: Times, cell: Callable[[Floats], str], note: str) -> str:
+    """A row per agent and a column per depth, in Markdown."""
+    depths = list(times[K_OPTIMAL])
+    rows = [[label, *(cell(by_depth[d]) for d in depths)] for label, by_depth in times.items()]
     return f"{table(['agent', *(f'L = {d}' for d in depths)], rows)}\n{note}\n"
 
 

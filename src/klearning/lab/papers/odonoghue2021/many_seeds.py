@@ -10,14 +10,11 @@ from typing import ClassVar, Self
 import numpy as np
 
 from klearning.lab.experiments.spec import Spec, make_spec
-from klearning.lab.experiments.store import Store
-from klearning.lab.papers.claims import table
-from klearning.lab.papers.figure import Figure
+from klearning.lab.papers.claims import Claim
 from klearning.lab.papers.odonoghue2021.figure2 import FIGURES as ON_CPU
-from klearning.lab.papers.odonoghue2021.figure2 import QUICK_DEPTHS, draw, times_of
-from klearning.lab.papers.odonoghue2021.learning_times import Times, most_seeds
-from klearning.lab.papers.odonoghue2021.protocols import K_OPTIMAL, K_SCHEDULE, TEXT, THOMPSON, DeepSeaProtocol
-from klearning.numerics.display.plots import Picture
+from klearning.lab.papers.odonoghue2021.figure2 import QUICK_DEPTHS, LearningTime
+from klearning.lab.papers.odonoghue2021.learning_times import Times, most_seeds, table_by_depth
+from klearning.lab.papers.odonoghue2021.protocols import K_OPTIMAL, K_SCHEDULE, THOMPSON
 from klearning.numerics.statistics import mean_interval, median_time
 from klearning.numerics.types import Floats
 
@@ -28,12 +25,9 @@ SCOUTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class ManySeeds(Figure[Times]):
+class ManySeeds(LearningTime):
     """Figure 2 as far as a GPU plays it."""
 
-    name: str = "figure2"
-    protocol: DeepSeaProtocol = TEXT
-    depths: Sequence[int] = ()
     seeds: int = SEEDS
     cap: int = CAP
 
@@ -61,11 +55,9 @@ class ManySeeds(Figure[Times]):
             if count > 0
         }  # fmt: skip
 
-    def read(self, store: Store) -> Times:
-        return times_of(self.results(store).values(), self.protocol, self.cap)
-
-    def draw(self, results: Times, command: str) -> Picture:
-        return draw(results, self.protocol, self.cap, command)
+    def claims(self, results: Times) -> list[Claim]:
+        """None: they are about agents that a GPU does not play."""
+        return []
 
     def table(self, results: Times) -> str:
         return mean_table(results, self.cap)
@@ -76,14 +68,12 @@ GPU_FIGURES = tuple(ManySeeds(protocol=figure.protocol, depths=figure.depths) fo
 
 def mean_table(times: Times, cap: int) -> str:
     """Means with their intervals, in Markdown."""
-    depths = list(times[K_OPTIMAL])
-    rows = [[label, *(_cell(by_depth[d], cap) for d in depths)] for label, by_depth in times.items()]
     note = (
         f"Mean episodes until solved with its 95% interval, {most_seeds(times):,} seeds; after a stroke the share of "
         "seeds that solved, if not all did (the mean is theirs); >: most of the first "
         f"{SCOUTS:,} seeds needed longer than the cap of {cap:,} episodes, and no more were run."
     )
-    return f"{table(['agent', *(f'L = {d}' for d in depths)], rows)}\n{note}\n"
+    return table_by_depth(times, lambda t: _cell(t, cap), note)
 
 
 def _cell(t: Floats, cap: int) -> str:
