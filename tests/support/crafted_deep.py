@@ -18,7 +18,7 @@ from tests.support.crafted import HEADERS, Header, learner_bytes, mutated
 
 TINY: dict[str, Any] = {"hidden": (8,), "batch": 8, "capacity": 64, "updates": 1}
 AGENTS: dict[str, Any] = {
-    "DeepKLearning": DeepKLearning(**TINY, tilings=2, places=2**6),
+    "DeepKLearning": DeepKLearning(**TINY, tilings=2, tiles=2**6),
     "DQN": DQN(**TINY),
     "BootstrappedDQN": BootstrappedDQN(**TINY, members=3),
     "EnsembleKLearning": EnsembleKLearning(**TINY, members=3),
@@ -62,7 +62,7 @@ SETTINGS: dict[str, Callable[[Header], Header]] = {
     **{f"discount {x}": _set(discount=x) for x in (0.0, 1.0, 1.1, "x")},
     **{f"polyak {x}": _set(polyak=x) for x in (0.0, 1e-300, 1.0, 7.0)},
     **{f"sd {x}": _set(sd=x) for x in (0.0, 1e-200, 1e9, 1e200)},
-    **{f"places {n}": _set(places=n) for n in (0, 3, 2**40, 10**9)},
+    **{f"places {n}": _set(tiles=n) for n in (0, 3, 2**40, 10**9)},
     **{f"tilings {n}": _set(tilings=n) for n in (0, 10**6, 10**12)},
     **{f"members {n}": _set(members=n) for n in (0, 10**6, 10**12)},
     **{f"exploration {n}": _set(exploration=n) for n in (0, 10**6, 10**30)},

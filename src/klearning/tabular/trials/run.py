@@ -11,7 +11,6 @@ from klearning.numerics import checks
 from klearning.numerics.checks import memory_bytes
 from klearning.numerics.compile.notices import compiling_for
 from klearning.numerics.display.progress import ProgressBar
-from klearning.numerics.files import memory_bytes
 from klearning.numerics.types import Arrays
 from klearning.tabular.beliefs.belief import Prior
 from klearning.tabular.models.mdp import MDP, optimal_value
