@@ -47,14 +47,14 @@ def perceptron(params, x, normalised=True):
 def brute_force_tiles(memory, scale, z):
     """One tiling and one step at a time, with Python's whole numbers."""
     tilings = memory.tilings
-    direction, shift, factor, first = map(np.asarray, tilings[:4])
-    each = memory.counts.c.shape[0] // first.size
+    direction, shift, factor = map(np.asarray, tilings[:3])
+    each = memory.counts.c.shape[0] // (len(counts.SCALES) * len(shift))
     at = np.zeros((len(z), len(shift)), int)
     for i, k in np.ndindex(*at.shape):
         columns = direction[:, k * counts.PROJECTIONS : (k + 1) * counts.PROJECTIONS]
         numbers = np.floor(np.asarray(z[i] @ columns) * np.float32(counts.SCALES[scale]) + shift[k]).astype(int)
         hashed = sum(int(number) * int(f) for number, f in zip(numbers, factor[k])) % 2**32
-        at[i, k] = first[scale, k] + (hashed >> (32 - each.bit_length() + 1))
+        at[i, k] = each * (scale * len(shift) + k) + (hashed >> (32 - each.bit_length() + 1))
     return at
 
 
@@ -193,8 +193,8 @@ def test_counts_of_discrete_observations_are_exact(whole):
     points, rng = 12, np.random.default_rng(3)
     numbers, action = rng.integers(points, size=60), jnp.asarray(rng.integers(2, size=60))
     x = jnp.asarray(numbers, jnp.int32) if whole else jnp.asarray(np.eye(points)[numbers] * points**0.5, jnp.float32)
-    tilings = counts.new_tilings(jax.random.key(0), 0 if whole else points, 4, 2**12)
-    table = counts.new_counts(points if whole else tilings.first.size * 2**12, 2, 1.0)
+    tilings = counts.new_tilings(jax.random.key(0), 0 if whole else points, 4)
+    table = counts.new_counts(points if whole else len(counts.SCALES) * 4 * 2**12, 2, 1.0)
     at = counts.tiles_of(tilings, table, x, scale=0)
     table = counts.counted(table, at, action, jnp.ones(60), jnp.ones(60))
     n = np.asarray(table.visits)[np.asarray(at), np.asarray(action)[:, None]]

@@ -149,6 +149,7 @@ CRAFTED = {
     "dtype": (lambda s, a: a.update(chosen=a["chosen"].astype(np.int64)), "chosen is int64"),
     "nan": (lambda s, a: a["memory.params.0.weight"].__setitem__((0, 0), np.nan), r"weight\[0, 0\]=nan is not from"),
     "count": (lambda s, a: a["memory.counts.visits"].__setitem__((0, 0), -1), "visits"),
+    "scale": (lambda s, a: a["memory.tilings.scale"].__setitem__((), 4), "scale=4 is not from 0 to 3"),
     "action": (lambda s, a: a["memory.ring.action"].__setitem__(0, 3), r"ring.action\[0\]=3 is not from 0 to 2"),
     "mask": (lambda s, a: a["memory.ring.allowed"].__setitem__(0, 0.0), "a mask that allows nothing"),
     "terminal": (lambda s, a: a["memory.ring.terminal"].__setitem__(0, 0.5), "is neither 0 nor 1"),

@@ -38,7 +38,6 @@ class Tilings(NamedTuple):
     direction: Array  # (features, tilings · PROJECTIONS)
     shift: Array  # (tilings, PROJECTIONS), in intervals
     factor: Array  # (tilings, PROJECTIONS), odd whole numbers of 32 bits: the hash is their sum times the numbers
-    first: Array  # (scales, tilings): the first tile of each
     repeats: Array  # (scales,): the share of recent steps that were to tiles seen before
     scale: Array  # the number of the one in use
 
@@ -52,14 +51,13 @@ class Counts(NamedTuple):
     c: Array  # half the posterior variance of a mean reward
 
 
-def new_tilings(key: Array, features: int, tilings: int, tiles: int) -> Tilings:
+def new_tilings(key: Array, features: int, tilings: int) -> Tilings:
     for_direction, for_shift, for_factor = jax.random.split(key, 3)
     shape, scales = (tilings, PROJECTIONS), len(SCALES)
     direction = jax.random.normal(for_direction, (features, tilings * PROJECTIONS)) / max(features, 1) ** 0.5
     factor = jax.random.bits(for_factor, shape, jnp.uint32) | jnp.uint32(1)
-    first = tiles * jnp.arange(scales * tilings, dtype=jnp.int32).reshape(scales, tilings)
     coarsest = jnp.full((), scales - 1, jnp.int32)
-    return Tilings(direction, jax.random.uniform(for_shift, shape), factor, first, jnp.zeros(scales), coarsest)
+    return Tilings(direction, jax.random.uniform(for_shift, shape), factor, jnp.zeros(scales), coarsest)
 
 
 def new_counts(tiles: int, actions: int, sd: float) -> Counts:
@@ -72,12 +70,14 @@ def tiles_of(tilings: Tilings, counts: Counts, z: Any, scale: Any = None) -> Any
     if whole(z):
         return z[..., None]
     numpy, scale = module_of(z), tilings.scale if scale is None else scale
-    each = counts.c.shape[0] // tilings.first.size  # a power of two
+    count = tilings.shift.shape[0]
+    each = counts.c.shape[0] // (len(SCALES) * count)  # a power of two
     per_unit = np.asarray(SCALES, np.float32)[scale] if isinstance(z, np.ndarray) else jnp.asarray(SCALES)[scale]
     along = (z @ tilings.direction).reshape(*z.shape[:-1], *tilings.shift.shape)
     numbers = numpy.floor(along * per_unit + tilings.shift).astype(jnp.int32).astype(jnp.uint32)
     hashed = numpy.add.reduce(numbers * tilings.factor, axis=-1, dtype=jnp.uint32)
-    return (hashed >> (BITS - each.bit_length() + 1)).astype(jnp.int32) + tilings.first[scale]
+    first = each * (numpy.arange(count) + count * scale)
+    return (hashed >> (BITS - each.bit_length() + 1)).astype(jnp.int32) + first
 
 
 def tiles_in_all_scales(tilings: Tilings, counts: Counts, z: Array) -> Array:

@@ -89,8 +89,9 @@ class DeepKLearning(DeepAgent[Memory]):
         for_network, for_tiles = jax.random.split(key)
         whole = network.whole(like)
         params = self.initial(for_network, points, actions)
-        tilings = counts.new_tilings(for_tiles, 0 if whole else points, self.tilings, self.tiles)
-        known = counts.new_counts(points if whole else self.tiles * tilings.first.size, actions, self.sd)
+        tilings = counts.new_tilings(for_tiles, 0 if whole else points, self.tilings)
+        tiles = points if whole else len(counts.SCALES) * self.tilings * self.tiles
+        known = counts.new_counts(tiles, actions, self.sd)
         optimiser = optax.adam(self.learning_rate).init(params)
         zero, one = jnp.zeros(()), jnp.ones(())
         ring = replay.empty(self.capacity, like, actions)

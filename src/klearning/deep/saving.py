@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from klearning import deep
+from klearning.deep.counts import SCALES
 from klearning.deep.features import FEATURES
 from klearning.deep.learner import NUMBERS, DeepLearner
 from klearning.numerics import checks
@@ -192,11 +193,12 @@ def limits(name: str, learner: DeepLearner) -> tuple[float, float]:
     highest = {
         "action": learner.actions.count - 1, "member": getattr(agent, "members", 1) - 1, "shift": 1, "log_tau": 50,
         "seen": MOST, "count": MOST, "factor": 2**32 - 1, "c": 1.01 * 0.5 * sd**2, "sd": 1.01 * sd, "binary": 1,
+        "scale": len(SCALES) - 1, "repeats": 1.01,
         "x": learner.features.size - 1 if whole else inf, "after": learner.features.size - 1 if whole else inf,
     }  # fmt: skip
     lowest = {"log_tau": -50, "largest": 1, "sd": 1e-16 * sd, "x": 0 if whole else -inf, "after": 0 if whole else -inf}
     not_negative = (
-        *highest, "visits", "squares", "loss", "size", "variance", "gain", "per_unit", "terminal", "allowed"
+        *highest, "visits", "squares", "loss", "size", "variance", "gain", "terminal", "allowed"
     )  # fmt: skip
     signed = not ({last} & set(not_negative) or ".nu." in name)
     return lowest.get(last, -inf if signed else 0), highest.get(last, inf)
