@@ -33,6 +33,9 @@ fresh = jax.jit(
 )
 inserted = jax.jit(lambda agent, memory, block, count: agent.insert(memory, block, count), static_argnums=0)
 on_episode_end = jax.jit(lambda agent, memory, numbers: agent.on_episode_end(memory, numbers), static_argnums=0)
+bonus_at = jax.jit(lambda agent, memory, x: agent.c(memory, x), static_argnums=0)
+network_values = jax.jit(network.values, static_argnums=2)
+written, rescaled = jax.jit(replay.written), jax.jit(scaling.updated)
 
 
 def perceptron(params, x, normalised=True):
@@ -101,7 +104,7 @@ def test_the_bonus_is_that_of_rewards_around(met, scale):
     x = jnp.concatenate([block.x, jax.random.normal(jax.random.key(2), (5, 3))])
     expected = brute_force_c(agent, memory, [(block, memory.scaling)], x)
     assert expected.min() < 0.7 * 0.5 * float(memory.sd) ** 2
-    np.testing.assert_allclose(agent.c(memory, x), expected, rtol=2e-4)
+    np.testing.assert_allclose(bonus_at(agent, memory, x), expected, rtol=2e-4)
 
 
 def test_another_scale_of_rewards_values_all_tiles_anew(met):
@@ -110,7 +113,7 @@ def test_another_scale_of_rewards_values_all_tiles_anew(met):
     later = in_scale(inserted(agent, memory, large, 1), 0)
     assert float(later.largest) > 5.0 * float(memory.largest)
     seen = [(block, memory.scaling), (Steps(*(part[:1] for part in large)), later.scaling)]
-    np.testing.assert_allclose(agent.c(later, block.x), brute_force_c(agent, later, seen, block.x), rtol=2e-4)
+    np.testing.assert_allclose(bonus_at(agent, later, block.x), brute_force_c(agent, later, seen, block.x), rtol=2e-4)
 
 
 def test_the_targets_and_the_loss_of_a_batch_by_hand(met):
@@ -129,10 +132,10 @@ def test_the_targets_and_the_loss_of_a_batch_by_hand(met):
         K[i] += (1.0 - left) * W + left * agent.discount * best
     V = tau * np.log(np.sum(np.where(allowed > 0, np.exp(K / tau), 0.0), axis=1))
     y = reward / float(memory.largest) + agent.discount * (1.0 - terminal) * V
-    targets = agent.targets(memory, block)
+    targets = jax.jit(agent.targets)(memory, block)
     np.testing.assert_allclose(targets, y, rtol=1e-4, atol=1e-5)
     W = perceptron(memory.params, z)[np.arange(20), action]
-    loss = agent.loss(memory.params, jnp.asarray(z), block.action, targets)
+    loss = jax.jit(agent.loss)(memory.params, jnp.asarray(z), block.action, targets)
     assert float(loss) == pytest.approx(0.5 * np.mean((W - y) ** 2), rel=1e-4)
 
 
@@ -193,10 +196,15 @@ def test_counts_of_discrete_observations_are_exact(whole):
     points, rng = 12, np.random.default_rng(3)
     numbers, action = rng.integers(points, size=60), jnp.asarray(rng.integers(2, size=60))
     x = jnp.asarray(numbers, jnp.int32) if whole else jnp.asarray(np.eye(points)[numbers] * points**0.5, jnp.float32)
-    tilings = counts.new_tilings(jax.random.key(0), 0 if whole else points, 4)
-    table = counts.new_counts(points if whole else len(counts.SCALES) * 4 * 2**12, 2, 1.0)
-    at = counts.tiles_of(tilings, table, x, scale=0)
-    table = counts.counted(table, at, action, jnp.ones(60), jnp.ones(60))
+
+    @jax.jit
+    def counted(x):
+        tilings = counts.new_tilings(jax.random.key(0), 0 if whole else points, 4)
+        table = counts.new_counts(points if whole else len(counts.SCALES) * 4 * 2**12, 2, 1.0)
+        at = counts.tiles_of(tilings, table, x, scale=0)
+        return at, counts.counted(table, at, action, jnp.ones(60), jnp.ones(60))
+
+    at, table = counted(x)
     n = np.asarray(table.visits)[np.asarray(at), np.asarray(action)[:, None]]
     exact = [np.sum((numbers == k) & (np.asarray(action) == a)) for k, a in zip(numbers, action)]
     np.testing.assert_array_equal(n, np.broadcast_to(np.array(exact)[:, None], n.shape))
@@ -206,7 +214,7 @@ def test_whole_numbers_are_unit_vectors_to_the_network():
     params = network.initial(jax.random.key(0), (5, 7, 2))
     one_hot = jnp.eye(5) * 5**0.5
     np.testing.assert_allclose(
-        network.values(params, jnp.arange(5), True), network.values(params, one_hot, True), rtol=1e-5
+        network_values(params, jnp.arange(5), True), network_values(params, one_hot, True), rtol=1e-5
     )
 
 
@@ -215,7 +223,7 @@ def test_a_network_by_hand_in_both_modules(normal):
     params = network.initial(jax.random.key(0), (3, 6, 5, 2))
     params = jax.tree.map(lambda part: 3.0 * part + 0.1, params)
     x = np.random.default_rng(0).standard_normal((7, 3)).astype(np.float32)
-    np.testing.assert_allclose(network.values(params, jnp.asarray(x), normal), perceptron(params, x, normal), rtol=2e-5)
+    np.testing.assert_allclose(network_values(params, jnp.asarray(x), normal), perceptron(params, x, normal), rtol=2e-5)
     in_numpy = jax.tree.map(np.asarray, params)
     for point in x:
         np.testing.assert_allclose(
@@ -227,8 +235,8 @@ def test_normalised_units_forget_the_size_of_what_is_seen():
     """As far as that is large beside what is added to their variance."""
     params = network.initial(jax.random.key(0), (3, 6, 2))
     x = jnp.asarray(np.random.default_rng(0).standard_normal((7, 3)))
-    np.testing.assert_allclose(network.values(params, x, True), network.values(params, 40.0 * x, True), rtol=1e-3)
-    assert abs(network.values(params, 40.0 * x, False) - network.values(params, x, False)).max() > 1.0
+    np.testing.assert_allclose(network_values(params, x, True), network_values(params, 40.0 * x, True), rtol=1e-3)
+    assert abs(network_values(params, 40.0 * x, False) - network_values(params, x, False)).max() > 1.0
 
 
 def test_the_ring_holds_the_newest():
@@ -236,7 +244,7 @@ def test_the_ring_holds_the_newest():
     for length in (3, 4, 5):  # twelve in all, of which eight are left
         block = some_steps(np.random.default_rng(0), 6, 1, 2)
         block = block._replace(x=jnp.arange(n, n + 6.0), after=jnp.zeros(6))
-        ring, n = replay.written(ring, block, n, length), n + length
+        ring, n = written(ring, block, n, length), n + length
     assert sorted(np.asarray(ring.x).tolist()) == list(range(4, 12))
     steps = replay.taken(ring, replay.drawn(ring, n, jax.random.key(0), (200,)))
     assert set(np.asarray(steps.x).tolist()) == set(range(4, 12))
@@ -285,7 +293,7 @@ def fed(rows, blocks):
     for part in np.array_split(rows, blocks):
         padded = np.concatenate([part, np.full((1, rows.shape[1]), 99.0)])
         weight = np.append(np.ones(len(part)), 0.0)
-        now = scaling.updated(now, jnp.asarray(padded, jnp.float32), jnp.asarray(weight, jnp.float32), seen)
+        now = rescaled(now, jnp.asarray(padded, jnp.float32), jnp.asarray(weight, jnp.float32), seen)
         seen += len(part)
     return now
 
@@ -325,7 +333,7 @@ def shown(agent, rows, blocks, action=None):
 
 def remaining(agent, memory, x):
     """The share of the prior's variance that is left."""
-    return np.asarray(agent.c(memory, jnp.asarray(x, jnp.float32))) / (0.5 * float(memory.sd) ** 2)
+    return np.asarray(bonus_at(agent, memory, jnp.asarray(x, jnp.float32))) / (0.5 * float(memory.sd) ** 2)
 
 
 @pytest.mark.parametrize("sigma", [0.25, 1.0])

@@ -295,7 +295,7 @@ def test_truncation_bootstraps_and_termination_does_not(ends):
     known = learner.memory.counts._replace(c=0 * learner.memory.counts.c)
     memory = learner.memory._replace(target=W, counts=known)
     first = type(memory.ring)(*(part[:1] for part in memory.ring))
-    y = agent.targets(memory, first)
+    y = jax.jit(agent.targets)(memory, first)
     assert float(y[0]) == pytest.approx(1.0 if ends else 2.5, rel=1e-4)
 
 

@@ -15,6 +15,8 @@ from bench.pure_worlds import Catch, DeepSea
 from klearning.deep.features import Features
 
 STEPS = 400
+step = jax.jit(lambda env, *arguments: env.step(*arguments), static_argnums=0)
+reset = jax.jit(lambda env, *arguments: env.reset(*arguments), static_argnums=0)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +28,7 @@ def test_control_is_gymnasiums_step_for_step(env, name):
     assert real.spec.max_episode_steps == env.horizon
     features = Features(real.observation_space)
     assert (features.size, real.action_space.n) == (env.points, env.actions)
-    step, seen, rng = jax.jit(env.step), jax.jit(env.seen), np.random.default_rng(0)
+    seen, rng = jax.jit(env.seen), np.random.default_rng(0)
     ends = 0
     for episode in range(40):
         observation, _ = real.reset(seed=episode)
@@ -39,7 +41,7 @@ def test_control_is_gymnasiums_step_for_step(env, name):
             state = np.asarray(inner.state, np.float32)
             action = int(rng.integers(env.actions))
             observation, reward, over, _, _ = real.step(action)
-            outcome = step(0.0, state, action, jax.random.key(0))
+            outcome = step(env, 0.0, state, action, jax.random.key(0))
             assert (float(outcome.reward), bool(outcome.terminal)) == (reward, over)
             np.testing.assert_allclose(outcome.state, inner.state, rtol=1e-4, atol=2e-5)
             np.testing.assert_allclose(seen(np.asarray(inner.state, np.float32)), features(observation), atol=2e-5)
@@ -60,10 +62,10 @@ def test_episodes_begin_where_gymnasiums_do(env):
 
 def played(env, world, actions, key):
     """Observations, rewards and successes of a fused episode, with these actions."""
-    state, seen = env.reset(world, key)
-    first, steps, step = np.asarray(seen), [], jax.jit(env.step)
+    state, seen = reset(env, world, key)
+    first, steps = np.asarray(seen), []
     for t, action in enumerate(actions):
-        outcome = step(world, state, action, jax.random.fold_in(key, t))
+        outcome = step(env, world, state, action, jax.random.fold_in(key, t))
         state = outcome.state
         steps.append([np.asarray(x) for x in outcome[1:]])
     return first, steps
@@ -140,7 +142,7 @@ def test_catch_is_bsuites_step_for_step():
     for _ in range(20):
         timestep = real.reset()
         actions = rng.integers(3, size=env.horizon).tolist()
-        key = next(k for k in map(jax.random.key, range(1000)) if int(env.reset(0.0, k)[0].column) == real._ball_x)
+        key = next(k for k in map(jax.random.key, range(1000)) if int(reset(env, 0.0, k)[0].column) == real._ball_x)
         first, steps = played(env, 0.0, actions, key)
         np.testing.assert_allclose(first, features(timestep.observation))
         for action, (seen, reward, terminal, good) in zip(actions, steps, strict=True):

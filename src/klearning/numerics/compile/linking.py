@@ -95,6 +95,16 @@ class CopiedLibrary(Library):
         self._finalized = True
 
 
+class EntryLibrary(Library):
+    """Python's wrapper of a kernel. It is not optimised: it unpacks the arguments, and almost all of that is calls."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+
 class WithoutEnvironment:
     """A code generator for code that is never run, and so needs no environment."""
 
@@ -255,7 +265,7 @@ class Code:
         if isinstance(code.library, CopiedLibrary):
             code = self._apart(passed, ALONE)
         context = cpu_target.target_context.subtarget(enable_nrt=True)
-        library = Library(context.codegen(), f"{self.function.__qualname__}.{ENTRY}")
+        library = EntryLibrary(context.codegen(), f"{self.function.__qualname__}.{ENTRY}")
         library.enable_object_caching()
         callee = copy(code.fndesc)
         callee.env_name += f".{ENTRY}"  # the wrapper finds its Python objects by this name
