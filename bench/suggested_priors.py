@@ -194,10 +194,14 @@ def row(name: str, rule: str, of: dict[str, list[Outcome]], random: Floats) -> l
     return told
 
 
+def kept() -> dict[Job, Outcome]:
+    rows = json.loads(KEPT.read_text()) if KEPT.exists() else []
+    return {Job(*row[:4]): Outcome(*row[4:]) for row in rows}
+
+
 def outcomes(jobs: list[Job], processes: int) -> dict[Job, Outcome]:
     """Those that are kept, and the others measured now."""
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else []
-    found = {Job(*row[:4]): Outcome(*row[4:]) for row in kept}
+    found = kept()
     missing = [job for job in jobs if job not in found]
     KEPT.parent.mkdir(exist_ok=True)
     with get_context("spawn").Pool(processes) as pool:
