@@ -34,7 +34,7 @@ from klearning.numerics.types import Floats
 from klearning.simulators.random_play import random_play
 
 HEADINGS = (
-    "simulator: prior", "episodes", "random play", "sd", "while learning", "of the way", "deployed", "less by hand",
+    "simulator: prior", "simulator", "prior", "episodes", "random play", "sd", "while learning", "of the way", "deployed", "less by hand",
 )  # fmt: skip
 FITTED = ("Taxi", "CliffWalking", "warehouse", "queue")
 KEPT = Path("out/suggested_priors.json")
@@ -186,7 +186,7 @@ def row(name: str, rule: str, of: dict[str, list[Outcome]], random: Floats) -> l
     label = f"{name} (fitted)" if name in FITTED else name
     sd = f"{sds.min():.3g}" + (f" to {sds.max():.3g}" if sds.max() > sds.min() else "")
     played = number(random.mean()).replace("-", "−")
-    told = [f"{label}: {rule}", number(SIMULATORS[name].episodes), played, sd]
+    told = [f"{label}: {rule}", label, rule, number(SIMULATORS[name].episodes), played, sd]
     told.append(interval_text(mean_interval(learning)))
     told.append("100%" if rule == "by hand" else interval_text(way(learning, by_hand_learning, random), percent))
     told.append(interval_text(mean_interval(deployed)))
