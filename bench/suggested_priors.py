@@ -34,7 +34,8 @@ from klearning.numerics.types import Floats
 from klearning.simulators.random_play import random_play
 
 HEADINGS = (
-    "simulator: prior", "simulator", "prior", "episodes", "random play", "sd", "while learning", "of the way", "deployed", "less by hand",
+    "simulator: prior", "simulator", "prior", "episodes", "random play", "sd", "while learning", "of the way",
+    "deployed", "less by hand",
 )  # fmt: skip
 FITTED = ("Taxi", "CliffWalking", "warehouse", "queue")
 KEPT = Path("out/suggested_priors.json")
