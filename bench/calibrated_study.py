@@ -34,6 +34,7 @@ from klearning.tabular.trials.trial import Trial
 
 OUT = Path("out/calibrated_study")
 TUNING, HELD_OUT = 7001, 900_001  # first worlds
+AGAIN = 950_001  # of wrong priors: what the first held-out worlds showed has changed an agent
 
 THOMPSON, DOUBLED, TRIPLED = "PSRL", "PSRL, counts × 2", "PSRL, counts × 3"
 OURS, K, CALIBRATED = "information-directed", "K-learning", "K-learning, calibrated"
@@ -252,7 +253,7 @@ def play(job: Job, out: Path, first: int, deadline: float = np.inf) -> float:
 
 def run(given: argparse.Namespace) -> None:
     """All jobs that have no file yet."""
-    out, first = folder(given.out, given.held_out), HELD_OUT if given.held_out else TUNING
+    out = folder(given.out, given.held_out)
     jobs = {job.file: job for job in chosen(given) if not (out / job.file).exists()}
     begun = time.time()
     deadline, spent = begun + given.limit_seconds, 0.0
@@ -260,7 +261,7 @@ def run(given: argparse.Namespace) -> None:
         for key in (lambda job: job.agent), (lambda job: (job.part, job.agent)):
             list(pool.map(compiled, {key(job): job for job in reversed(jobs.values())}.values()))
         print(f"{len(jobs)} jobs; kernels are there after {time.time() - begun:.0f} s", flush=True)
-        tasks = [pool.submit(play, job, out, first, deadline) for job in jobs.values()]
+        tasks = [pool.submit(play, job, out, first_world(job.part, given.held_out), deadline) for job in jobs.values()]
         for i, task in enumerate(as_completed(tasks), 1):
             spent += task.result()
             if i % 100 == 0 or i == len(tasks):
@@ -290,6 +291,12 @@ def compiled(job: Job) -> None:
         regret(agent, kl.deep_sea(4), SEA, (2,), TUNING)
     else:
         regret(agent, kl.random_mdp(2, 2, 2, COINS), COINS, (2,), TUNING)
+
+
+def first_world(part: str, held_out: bool) -> int:
+    if not held_out:
+        return TUNING
+    return AGAIN if part == "priors" else HELD_OUT
 
 
 def folder(out: Path, held_out: bool) -> Path:

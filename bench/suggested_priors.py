@@ -28,17 +28,27 @@ from examples.warehouse import DAYS as MONTH
 from examples.warehouse import Warehouse
 from examples.workshop import DAYS, Workshop
 from klearning.lab.benchmarks.gymnasium.toy_text import PROBLEMS
+from klearning.numerics.files import write_whole
 from klearning.numerics.statistics import Interval, mean_interval
 from klearning.numerics.types import Floats
 from klearning.simulators.random_play import random_play
 
 HEADINGS = (
-    "simulator: prior", "episodes", "random play", "sd", "while learning", "of the way", "deployed", "less by hand",
+    "simulator: prior", "simulator", "prior", "episodes", "random play", "sd", "while learning", "of the way",
+    "deployed", "less by hand",
 )  # fmt: skip
 FITTED = ("Taxi", "CliffWalking", "warehouse", "queue")
 KEPT = Path("out/suggested_priors.json")
 DEPLOYED, RANDOM = 100, 1000  # episodes
 RULES = ("by hand", "half the range", "suggested")
+K = "K-learning"
+AGENTS: dict[str, kl.Agent] = {
+    K: kl.KLearning(temperature="optimal", bonus="reward", optimism=1.0),
+    "information-directed": kl.InformationDirected(),
+    "PSRL": kl.PSRL(),
+    "PSRL, counts × 2": kl.PSRL(concentration=2.0),
+    "K-learning, calibrated": kl.KLearning(optimism="calibrated"),
+}
 
 
 class Simulator(NamedTuple):
@@ -46,6 +56,13 @@ class Simulator(NamedTuple):
     horizon: int
     episodes: int
     prior: kl.Prior  # made by hand
+
+
+class Job(NamedTuple):
+    name: str  # of a simulator
+    rule: str  # of its prior
+    agent: str
+    seed: int
 
 
 class Outcome(NamedTuple):
@@ -99,13 +116,12 @@ def prior_by(rule: str, simulator: Simulator, seed: int) -> kl.Prior:
     return replace(suggested, reward=replace(reward, sd=half, noise=max(reward.noise, 0.1 * half)))
 
 
-def outcome(job: tuple[str, str, int]) -> Outcome:
+def outcome(job: Job) -> Outcome:
     """Of one learner: what it believed, earned and is worth."""
-    name, rule, seed = job
-    simulator = SIMULATORS[name]
-    prior = prior_by(rule, simulator, seed)
+    simulator, agent = SIMULATORS[job.name], AGENTS[job.agent]
+    prior = prior_by(job.rule, simulator, job.seed)
     learner = kl.learn(
-        kl.KLearning(), simulator.make(), horizon=simulator.horizon, prior=prior, episodes=simulator.episodes, seed=seed
+        agent, simulator.make(), horizon=simulator.horizon, prior=prior, episodes=simulator.episodes, seed=job.seed
     )
     reward: Any = prior.reward
     return Outcome(reward.sd, float(np.mean(learner.returns)), deployed_return(learner, simulator))
@@ -171,7 +187,7 @@ def row(name: str, rule: str, of: dict[str, list[Outcome]], random: Floats) -> l
     label = f"{name} (fitted)" if name in FITTED else name
     sd = f"{sds.min():.3g}" + (f" to {sds.max():.3g}" if sds.max() > sds.min() else "")
     played = number(random.mean()).replace("-", "−")
-    told = [f"{label}: {rule}", number(SIMULATORS[name].episodes), played, sd]
+    told = [f"{label}: {rule}", label, rule, number(SIMULATORS[name].episodes), played, sd]
     told.append(interval_text(mean_interval(learning)))
     told.append("100%" if rule == "by hand" else interval_text(way(learning, by_hand_learning, random), percent))
     told.append(interval_text(mean_interval(deployed)))
@@ -179,16 +195,20 @@ def row(name: str, rule: str, of: dict[str, list[Outcome]], random: Floats) -> l
     return told
 
 
-def outcomes(jobs: list[tuple[str, str, int]], given: argparse.Namespace) -> dict[tuple[str, str, int], Outcome]:
+def kept() -> dict[Job, Outcome]:
+    rows = json.loads(KEPT.read_text()) if KEPT.exists() else []
+    return {Job(*row[:4]): Outcome(*row[4:]) for row in rows}
+
+
+def outcomes(jobs: list[Job], processes: int) -> dict[Job, Outcome]:
     """Those that are kept, and the others measured now."""
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else []
-    found = {(name, rule, seed): Outcome(*numbers) for name, rule, seed, *numbers in kept}
+    found = kept()
     missing = [job for job in jobs if job not in found]
     KEPT.parent.mkdir(exist_ok=True)
-    with get_context("spawn").Pool(given.processes) as pool:
+    with get_context("spawn").Pool(processes) as pool:
         for job, measured in zip(missing, pool.imap(outcome, missing)):
             found[job] = measured
-            KEPT.write_text(json.dumps([[*job, *numbers] for job, numbers in found.items()]))
+            write_whole(KEPT, json.dumps([[*job, *numbers] for job, numbers in found.items()]).encode())
     return found
 
 
@@ -198,11 +218,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
-    found = outcomes([(n, rule, seed) for n in given.names for rule in RULES for seed in range(given.seeds)], given)
+    seeds = range(given.seeds)
+    found = outcomes([Job(n, rule, K, seed) for n in given.names for rule in RULES for seed in seeds], given.processes)
     rows = []
     for name in given.names:
         random = random_returns(SIMULATORS[name])
-        of = {rule: [found[name, rule, seed] for seed in range(given.seeds)] for rule in RULES}
+        of = {rule: [found[Job(name, rule, K, seed)] for seed in seeds] for rule in RULES}
         rows += [row(name, rule, of, random) for rule in RULES]
     for line in rows:
         print(*line, sep=" | ")

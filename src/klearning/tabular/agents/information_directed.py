@@ -1,6 +1,6 @@
 """Information-directed sampling for MDPs (after Russo and Van Roy, 2014), with a regret bound of K-learning's order.
 
-For episode t = 0, 1, …:
+For episode t = 0, 1, …, by the posterior, its prior widened if rewards contradict it (`beliefs/widening.py`):
 
     v_t  J of the best policy of the mean model plus its mean optimality gap in the last draws: an estimate of E V*
     in a fraction t / (t + patience · pairs) of the episodes: the best policy of a draw from the posterior with its
@@ -30,7 +30,8 @@ from klearning.tabular.agents.psrl import CONCENTRATIONS
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.beliefs.posterior import Episode, Posterior, learn
 from klearning.tabular.beliefs.sampling import draw_concentrated, draw_optimal
-from klearning.tabular.models.sweeps import greedy, hard_sweep, occupancy_sweep, policy_sweep
+from klearning.tabular.beliefs.widening import widened
+from klearning.tabular.models.sweeps import Model, greedy, hard_sweep, occupancy_sweep, policy_sweep
 from klearning.tabular.optimism.bonuses import BonusNumbers, bonus_named, check_c, refresh
 from klearning.tabular.optimism.frontier import Edge, best_on_frontier, edge
 from klearning.tabular.optimism.program import program
@@ -59,6 +60,8 @@ class Workspace(NamedTuple):
     information: Floats
     variances: Variances
     edge: Edge
+    reward: Floats  # of a posterior with a wider prior, a column per row of the tables
+    variance: Floats
 
 
 @field_roles(counts=("drawn", "plans", "eta", "surplus"), finite=("gaps",))
@@ -106,9 +109,11 @@ class Answer(NamedTuple):
 
 
 @kernel
-def follow_draw(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.random.Generator) -> float:
+def follow_draw(
+    memory: Memory, p: Posterior, rule: Rule, rewards: np.random.Generator, rows: np.random.Generator
+) -> float:
     """The policy is best in a draw from the posterior with more counts; returns its J."""
-    p, work = memory.posterior, memory.workspace
+    work = memory.workspace
     draw_concentrated(p, rule.concentration, rewards, rows, work.drawn, work.V)
     greedy(work.drawn, memory.policy)
     return policy_sweep(p.model, p.model.reward, memory.policy, work.V, work.scratch)
@@ -116,24 +121,26 @@ def follow_draw(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: 
 
 @kernel
 def follow_edge(
-    memory: Memory, gain: Floats, by_ratio: bool, aim: float, warm: float, rng: np.random.Generator
+    memory: Memory, model: Model, gain: Floats, by_ratio: bool, aim: float, warm: float, rng: np.random.Generator
 ) -> tuple[float, float, float, int]:
     """The policy is one of the two of the best mixture, by its chance; returns J of the mixture, C, η and sweeps."""
     work = memory.workspace.edge
-    best = best_on_frontier(memory.posterior.model, gain, by_ratio, aim, warm, work)
+    best = best_on_frontier(model, gain, by_ratio, aim, warm, work)
     q = best.share
     copy_table(work.high if uniform(rng) < q else work.low, memory.policy)
     return (1.0 - q) * best.low.J + q * best.high.J, (1.0 - q) * best.low.C + q * best.high.C, best.eta, best.sweeps
 
 
 @kernel
-def mean_gap(memory: Memory, fresh: bool, rewards: np.random.Generator, rows: np.random.Generator) -> float:
+def mean_gap(
+    memory: Memory, p: Posterior, fresh: bool, rewards: np.random.Generator, rows: np.random.Generator
+) -> float:
     """Of the best policy of the mean model in the last draws, one of them new if ``fresh``."""
     work, gaps, drawn = memory.workspace, memory.progress.gaps, memory.progress.drawn
     if fresh:
         greedy(memory.Q, memory.policy)
-        occupancy_sweep(memory.posterior.model, memory.policy, work.path)
-        draw_optimal(memory.posterior, rewards, rows, work.drawn, work.V)
+        occupancy_sweep(p.model, memory.policy, work.path)
+        draw_optimal(p, rewards, rows, work.drawn, work.V)
         gaps[drawn % gaps.size] = optimality_gap_along_path(work.drawn, work.path)
         drawn += 1
     total, count = 0.0, min(drawn, gaps.size)
@@ -145,25 +152,26 @@ def mean_gap(memory: Memory, fresh: bool, rewards: np.random.Generator, rows: np
 @kernel
 def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.random.Generator) -> Answer:
     """Estimate E V*, choose a policy and write it."""
-    p, last, work = memory.posterior, memory.progress, memory.workspace
+    last, work = memory.progress, memory.workspace
+    p = widened(memory.posterior, work.reward, work.variance)
     t, eta, sweeps, guarded, surplus = last.plans, last.eta, 0, False, last.surplus
     best = hard_sweep(p.model, p.model.reward, memory.Q, memory.V)
     thompson = uniform(rewards) * (t + rule.patience * memory.pairs) < t
     fresh = not thompson or t % EVERY == 0 or last.drawn == 0
-    gap = mean_gap(memory, fresh, rewards, rows)
+    gap = mean_gap(memory, p, fresh, rewards, rows)
     if thompson:
-        expected = follow_draw(memory, rule, rewards, rows)
+        expected = follow_draw(memory, p, rule, rewards, rows)
     else:
         fill_information(p, memory.Q, memory.V, work.variances, work.information)
         aim = best + (1.0 + np.log10(1.0 + t / 100.0)) * gap
-        _, _, eta, sweeps = follow_edge(memory, work.information, True, aim, last.eta, rewards)
+        _, _, eta, sweeps = follow_edge(memory, p.model, work.information, True, aim, last.eta, rewards)
         expected = policy_sweep(p.model, p.model.reward, memory.policy, work.V, work.scratch)
     if memory.psi > 0.0:
         target = best + gap + surplus
         C = policy_sweep(p.model, memory.c, memory.policy, work.V, work.scratch)
         guarded, surplus = target - expected > np.sqrt(memory.psi * C), 0.0
         if guarded:
-            expected, C, _, more = follow_edge(memory, memory.c, False, memory.psi, 0.0, rewards)
+            expected, C, _, more = follow_edge(memory, p.model, memory.c, False, memory.psi, 0.0, rewards)
             sweeps += more
             surplus = max(target - expected - np.sqrt(memory.psi * C), 0.0)
     return Answer(best + gap, expected, thompson, guarded, sweeps, fresh, eta, surplus)
@@ -209,7 +217,7 @@ class InformationDirected(Agent[Memory]):
 
     The regret is measured by the optimality gap in the last ``window`` draws. Episodes that follow a draw from the
     posterior with ``concentration`` times its counts become half of all after ``patience`` episodes per state and
-    action.
+    action. If rewards differ more than their Gaussian prior says, the agent plans as if its deviation were larger.
     """
 
     window: int = 10
@@ -237,7 +245,8 @@ class InformationDirected(Agent[Memory]):
         p, A, S = ready.posterior, belief.actions, belief.states
         Q, policy, drawn, path, information = (np.zeros((A, S)) for _ in range(5))
         scratch = np.zeros(int(np.diff(belief.layers).max()))
-        work = Workspace(drawn, np.zeros(S), scratch, path, information, variances(A, S), edge(A, S))
+        reward, variance = np.zeros(p.visits.shape), np.zeros(p.visits.shape)
+        work = Workspace(drawn, np.zeros(S), scratch, path, information, variances(A, S), edge(A, S), reward, variance)
         progress = Progress(np.zeros(int(self.window)), 0, 0, 0.0, 0.0)
         pairs = float(np.isfinite(p.visits).sum())
         return Memory(p, ready.numbers, ready.c, psi, pairs, progress, Q, np.zeros(S), policy, work)
