@@ -2,8 +2,9 @@
 
     JAX_PLATFORMS=cpu python -m bench.deep_speed [--rounds 7]
 
-Least CPU time of several rounds. The bare step has its batch and its targets given: forward, backward, Adam, in the
-same loop; to an update also belong drawing the batch, tiles, bonus, targets and Polyak's average.
+Least CPU time of several rounds. The bare step has its batch given: forward, backward, Adam, in the same loop. With a
+target network, its forward pass and Polyak's average are added. To an update also belong drawing the batch, tiles,
+bonus and targets.
 """
 
 import argparse
@@ -49,7 +50,8 @@ def acting(rounds: int) -> float:
     return least(episode, rounds, 500)
 
 
-def updating(agent: Any, rounds: int) -> tuple[float, float]:
+def updating(agent: Any, rounds: int) -> tuple[float, ...]:
+    """Of an update, of a bare gradient step, and of one with a target network."""
     like = jnp.zeros(4)
     memory = agent.begin(jax.random.key(0), like, 4, 2)
     x, after = jax.random.normal(jax.random.key(1), (2, *memory.ring.x.shape))
@@ -57,41 +59,51 @@ def updating(agent: Any, rounds: int) -> tuple[float, float]:
     memory = memory._replace(ring=ring, seen=jnp.asarray(agent.capacity, jnp.int32))
     improve = jax.jit(agent.improve)
     adam = optax.adam(agent.learning_rate)
-    x, action = x[: agent.batch], ring.action[: agent.batch]
+    x, after, action = x[: agent.batch], after[: agent.batch], ring.action[: agent.batch]
 
     def loss(params: Any, y: Any) -> Any:
         chosen = jnp.take_along_axis(agent.outputs(params, x), action[:, None], axis=-1)[:, 0]
         return 0.5 * jnp.mean((chosen - y) ** 2)
 
-    def steps(params: Any, optimiser: Any) -> Any:
+    def steps(params: Any, target: Any, optimiser: Any) -> Any:
         def step(i: Any, moving: Any) -> Any:
-            params, optimiser = moving
-            _, gradient = jax.value_and_grad(loss)(params, 0.001 * i * jnp.ones(agent.batch))
+            params, target, optimiser = moving
+            y = 0.001 * i * jnp.ones(agent.batch)
+            if target is not None:
+                y = agent.discount * jnp.max(agent.outputs(target, after), axis=-1)
+            _, gradient = jax.value_and_grad(loss)(params, y)
             change, optimiser = adam.update(gradient, optimiser)
-            return optax.apply_updates(params, change), optimiser
+            params = optax.apply_updates(params, change)
+            if target is not None:
+                target = jax.tree.map(lambda old, new: old + agent.polyak * (new - old), target, params)
+            return params, target, optimiser
 
-        return jax.lax.fori_loop(0, UPDATES, step, (params, optimiser))
+        return jax.lax.fori_loop(0, UPDATES, step, (params, target, optimiser))
 
-    bare, key = jax.jit(steps), jax.random.key(2)
+    bare, key, params = jax.jit(steps), jax.random.key(2), memory.params
     ours = least(lambda: jax.block_until_ready(improve(memory, UPDATES // agent.updates, key)), rounds, UPDATES)
-    params = getattr(memory.params, "W", memory.params)  # without the network that learns noise
-    theirs = least(lambda: jax.block_until_ready(bare(params, adam.init(params))), rounds, UPDATES)
-    return ours, theirs
+    times = [
+        least(lambda: jax.block_until_ready(bare(params, target, adam.init(params))), rounds, UPDATES)  # noqa: B023
+        for target in (None, params)
+    ]
+    return ours, *times
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     rounds = parser.parse_args().rounds
-    ours, theirs = updating(DeepKLearning(), rounds)
-    dqn, _ = updating(DQN(), rounds)
+    ours, bare, with_target = updating(DeepKLearning(), rounds)
+    dqn, *_ = updating(DQN(), rounds)
     rows = [
         ("act and observe, a step of four numbers", f"{acting(rounds):.0f}"),
         ("an update of K-learning, batch 128", f"{ours:.0f}"),
         ("an update of DQN in the same loop", f"{dqn:.0f}"),
-        ("a bare gradient step", f"{theirs:.0f}"),
+        ("a bare gradient step", f"{bare:.0f}"),
+        ("a bare gradient step with a target network", f"{with_target:.0f}"),
         ("K-learning in units of DQN", f"{ours / dqn:.2f}"),
-        ("K-learning in units of the bare step", f"{ours / theirs:.2f}"),
+        ("K-learning in units of the bare step", f"{ours / bare:.2f}"),
+        ("K-learning in units of the bare step with a target network", f"{ours / with_target:.2f}"),
     ]
     command = "JAX_PLATFORMS=cpu python -m bench.deep_speed"
     with recorded("deep.speed", ("what", "µs of CPU, or ratio"), command) as row:
