@@ -38,7 +38,7 @@ def main(words: Sequence[str]) -> None:
     if "--record" in words:
         from bench.record import record
 
-        record("design.measures", f"python -m tools.measures {' '.join(words)}", headings, rows)
+        record("design.measures", f"python -m tools.measures {' '.join(words)}", headings, rows, device="Any machine")
 
 
 def short(commit: str) -> str:
