@@ -70,7 +70,7 @@ def main() -> None:
         print(*cells, sep=" | ")
     if given.first == 0:
         command = f"python -m bench.simulator_agents --seeds {given.seeds}"
-        record("benchmarks.agents", command, HEADINGS, rows)
+        record("benchmarks.agents", command, HEADINGS, rows, device="Any machine")
 
 
 if __name__ == "__main__":

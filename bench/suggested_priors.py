@@ -227,7 +227,14 @@ def main() -> None:
         rows += [row(name, rule, of, random) for rule in RULES]
     for line in rows:
         print(*line, sep=" | ")
-    record("benchmarks.suggested", f"python -m bench.suggested_priors --seeds {given.seeds}", HEADINGS, rows, keep=True)
+    record(
+        "benchmarks.suggested",
+        f"python -m bench.suggested_priors --seeds {given.seeds}",
+        HEADINGS,
+        rows,
+        keep=True,
+        device="Any machine",
+    )
 
 
 if __name__ == "__main__":
