@@ -7,8 +7,8 @@
 
 Targets y are computed for `DRAWN` updates at a time, by the target network before the first of them.
 
-Everything is a pure function of arrays, used step by
-step in an environment (`learner.py`) and in one scan over many episodes (`bench/fused.py`).
+Everything is a pure function of arrays, used step by step in an environment (`learner.py`) and in one scan over many
+episodes (`bench/fused.py`).
 """
 
 from collections.abc import Callable
