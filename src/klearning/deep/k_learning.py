@@ -32,13 +32,12 @@ import optax
 from jax import Array
 
 from klearning.deep import counts, network, replay
-from klearning.deep.agent import LARGEST, DeepAgent
+from klearning.deep.agent import LARGEST, DeepAgent, next_log_temperature
 from klearning.deep.counts import Counts, Tilings
 from klearning.deep.replay import Steps
 from klearning.deep.scaling import Scaling, new_scaling
 from klearning.numerics import checks
 
-FLOOR = 0.1  # of τ, in units of the network's root mean square error: it does not tell values apart that are closer
 TOLERANCE = 0.1  # of log sd: all tiles are valued again if it moves further
 
 
@@ -47,6 +46,7 @@ class Memory(NamedTuple):
 
     params: Any
     target: Any
+    average: Any  # of the last updates, which is deployed
     optimiser: Any
     loss: Array
     tilings: Tilings
@@ -69,6 +69,7 @@ class DeepKLearning(DeepAgent[Memory]):
     noise_strength: float = 1.0  # number of visits that this guess is worth
     temperature: float = 0.3  # initial
     temperature_rate: float = 0.1  # η
+    temperature_floor: float = 0.1  # of τ, in units of the network's root mean square error
     tilings: int = 8
     tiles: int = 2**13  # per tiling and scale
     largest_bonus: float | None = 1.0  # in standard deviations of the belief about a mean reward
@@ -95,10 +96,10 @@ class DeepKLearning(DeepAgent[Memory]):
         optimiser = optax.adam(self.learning_rate).init(params)
         zero, one = jnp.zeros(()), jnp.ones(())
         ring = replay.empty(self.capacity, like, actions)
-        target = jax.tree.map(jnp.copy, params)
+        target, average = (jax.tree.map(jnp.copy, params) for _ in range(2))
         return Memory(
-            params, target, optimiser, zero, tilings, known, jnp.log(self.temperature * one), one, zero, self.sd * one,
-            new_scaling(like), ring, jnp.zeros((), jnp.int32),
+            params, target, average, optimiser, zero, tilings, known, jnp.log(self.temperature * one), one, zero,
+            self.sd * one, new_scaling(like), ring, jnp.zeros((), jnp.int32),
         )  # fmt: skip
 
     def c(self, m: Memory, x: Array) -> Array:
@@ -143,7 +144,7 @@ class DeepKLearning(DeepAgent[Memory]):
         return super().acting(memory)._replace(counts=known, size=None)
 
     def greedy(self, m: Memory, x: Array) -> Array:
-        return self.outputs(m.target, self.inputs(m, x))
+        return self.outputs(m.average, self.inputs(m, x))
 
     def targets(self, m: Memory, steps: Steps) -> Array:
         tau, c = jnp.exp(m.log_tau), self.c(m, steps.after)
@@ -176,8 +177,7 @@ class DeepKLearning(DeepAgent[Memory]):
         log_tau = m.log_tau - jnp.log(largest / m.largest)  # the same in the units of rewards
         return m._replace(tilings=tilings, counts=known, largest=largest, size=size, sd=sd, log_tau=log_tau)
 
-    def on_episode_end(self, m: Memory, numbers: Array) -> Memory:
-        tau = jnp.exp(m.log_tau)
-        entropy, bonus = tau * numbers[0], numbers[1] / tau
-        log_tau = m.log_tau - self.temperature_rate * (entropy - bonus) / (entropy + bonus + 1e-30)
-        return m._replace(log_tau=jnp.maximum(log_tau, jnp.log(FLOOR * (2.0 * m.loss) ** 0.5 + 1e-9)))
+    def on_episode_end(self, m: Memory, numbers: Array, episodes: Array | int = 1) -> Memory:
+        log_tau = next_log_temperature(m.log_tau, numbers, episodes * self.temperature_rate)
+        least = self.temperature_floor * (2.0 * m.loss) ** 0.5
+        return m._replace(log_tau=jnp.maximum(log_tau, jnp.log(least + 1e-9)))
