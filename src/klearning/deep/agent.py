@@ -52,7 +52,7 @@ def next_log_temperature(log_tau: Array, numbers: Array, step: Array | float) ->
 class DeepAgent(Generic[Memory]):
     """Settings of networks and training."""
 
-    hidden: tuple[int, ...] = (50, 50)
+    hidden: tuple[int, ...] = (128, 128)
     normalised: bool = True  # hidden units have mean 0 and variance 1 within a layer
     learning_rate: float = 1e-3
     batch: int = 128

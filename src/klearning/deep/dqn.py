@@ -38,7 +38,7 @@ class DQN(DeepAgent[Memory]):
 
     learning_rate: float = 1e-3  # this and the next two fitted to control: docs/evidence/deep.md
     epsilon: float = 0.05  # final value
-    exploration: int = 2_000  # steps until then
+    exploration: int = 10_000  # steps until then
 
     def begin(self, key: Array, like: Array, points: int, actions: int) -> Memory:
         params = self.initial(key, points, actions)

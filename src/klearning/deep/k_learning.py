@@ -69,7 +69,7 @@ class DeepKLearning(DeepAgent[Memory]):
     noise_strength: float = 1.0  # number of visits that this guess is worth
     temperature: float = 0.3  # initial
     temperature_rate: float = 0.1  # η
-    temperature_floor: float = 0.1  # of τ, in units of the network's root mean square error
+    temperature_floor: float = 0.03  # of τ, in units of the network's root mean square error
     tilings: int = 8
     tiles: int = 2**13  # per tiling and scale
     largest_bonus: float | None = 1.0  # in standard deviations of the belief about a mean reward
