@@ -72,7 +72,7 @@ def half_variance(rewards, agent, sd):
 @pytest.fixture(scope="module")
 def met():
     """An agent that has seen a block of steps, and the block."""
-    agent = DeepKLearning(**SMALL, noise=0.3)
+    agent = DeepKLearning(**SMALL, sd=1.0, noise=0.3)
     block = some_steps(np.random.default_rng(0), 20, 3, 3)
     return agent, block, inserted(agent, fresh(agent, jnp.zeros(3), 3, 3), block, 20)
 
@@ -341,7 +341,7 @@ def test_on_a_table_c_is_the_variance_of_the_posterior(sigma):
     """(σ²/sd²)/(n + σ²/sd²) after n visits, to the last digits of 32 bits. After one visit σ is sd."""
     n = np.repeat([1, 2, 4, 8], 4)
     order = np.concatenate([np.flatnonzero(n > visit) for visit in range(8)])
-    agent = DeepKLearning(capacity=64, noise=sigma, noise_strength=1e6)
+    agent = DeepKLearning(capacity=64, sd=1.0, noise=sigma, noise_strength=1e6)
     memory = shown(agent, np.eye(16)[order], 4)
     assert int(memory.tilings.scale) == 0
     left = remaining(agent, memory, np.eye(16))
@@ -376,14 +376,38 @@ def test_a_tile_that_is_taken_by_chance_is_not_a_repeat():
     assert float(memory.tilings.repeats[0]) < 0.3
 
 
-def test_a_single_large_reward_does_not_set_the_hope():
-    """sd is in units of the mean |reward|, or 1; and the temperature keeps its size in the units of rewards."""
-    agent = DeepKLearning(**SMALL)
-    block = some_steps(np.random.default_rng(0), 20, 3, 3)
-    for rewards, largest, unit in ((np.full(20, 0.01), 1.0, 1.0), (np.append(np.ones(19), -100.0), 100.0, 5.95)):
-        before = fresh(agent, jnp.zeros(3), 3, 3)
-        memory = inserted(agent, before, block._replace(reward=jnp.asarray(rewards, jnp.float32)), 20)
-        assert float(memory.largest) == largest
-        assert float(memory.sd) * largest == pytest.approx(unit, rel=1e-5)
-        assert float(memory.counts.c.max()) == pytest.approx(0.5 * (unit / largest) ** 2, rel=1e-5)
-        assert float(jnp.exp(memory.log_tau - before.log_tau)) == pytest.approx(1.0 / largest, rel=1e-5)
+UNITS = {
+    "small costs": (np.full(20, -0.4), 1.0),
+    "noise": (np.tile([0.6, -0.6], 10), 1.0),
+    "half of them": (np.tile([0.0, 0.8], 10), 0.32**0.5),  # 4.47 standard errors from 0
+    "a fourth of them": (np.tile([0.0, 0.0, 0.0, 0.8], 5), 1.0),  # 2.6 of them
+    "one large reward": (np.append(np.ones(19), -100.0), (10_019 / 20) ** 0.5),
+}
+
+
+@pytest.mark.parametrize("case", UNITS)
+def test_the_hope_is_the_root_mean_square_of_rewards_once_it_is_known(case):
+    """Or 1, until then; and the temperature keeps its size in the units of rewards."""
+    (rewards, unit), agent = UNITS[case], DeepKLearning(**SMALL)
+    largest, block = max(1.0, np.abs(rewards).max()), some_steps(np.random.default_rng(0), 20, 3, 3)
+    before = fresh(agent, jnp.zeros(3), 3, 3)
+    memory = inserted(agent, before, block._replace(reward=jnp.asarray(rewards, jnp.float32)), 20)
+    assert float(memory.largest) == largest
+    assert float(memory.sd) * largest == pytest.approx(agent.sd * unit, rel=1e-5)
+    assert float(memory.counts.c.max()) == pytest.approx(0.5 * (agent.sd * unit / largest) ** 2, rel=1e-5)
+    assert float(jnp.exp(memory.log_tau - before.log_tau)) == pytest.approx(1.0 / largest, rel=1e-5)
+
+
+def test_what_is_deployed_is_an_average_of_the_last_quarter_of_updates():
+    agent = DeepKLearning(**SMALL, learning_rate=0.01, updates=8)
+    memory = inserted(agent, fresh(agent, jnp.zeros(3), 3, 3), some_steps(np.random.default_rng(0), 20, 3, 3), 20)
+    improved, average = jax.jit(agent.improve), np.asarray(memory.average[0]["weight"])
+    for i in range(1, 20):
+        memory = improved(memory, 1, jax.random.key(i))
+        share = min(1.0, 8 / (0.25 * 8 * i))
+        average = average + share * (np.asarray(memory.params[0]["weight"]) - average)
+        np.testing.assert_allclose(memory.average[0]["weight"], average, rtol=1e-5, atol=1e-6)
+    assert np.abs(memory.average[0]["weight"] - memory.params[0]["weight"]).max() > 1e-3
+    x = jnp.ones(3)
+    values = agent.outputs(memory.average, agent.inputs(memory, x))
+    np.testing.assert_allclose(agent.greedy(memory, x), values)

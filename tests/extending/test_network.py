@@ -1,6 +1,7 @@
 """A network from outside the package: a pair of functions, its first parameters and its values."""
 
 import gymnasium as gym
+import jax
 import numpy as np
 import pytest
 
@@ -68,14 +69,42 @@ class Light(gym.Env):
 def test_pictures_are_remembered_as_bytes_and_seen_by_filters():
     """Right in 90% of 200 pictures that were never seen: chance alone does it less often than once in 10^30."""
     env = gym.wrappers.TimeLimit(Light(), 20)
-    picture = deep.convolutions((5, 6, 1), 2, hidden=(32,))
-    agent = deep.DeepKLearning(network=picture, learning_rate=2e-3, discount=0.0, capacity=2000)
+    agent = deep.DeepKLearning(learning_rate=2e-3, discount=0.0, capacity=2000)
     learner = kl.learn(agent, env, episodes=40, seed=0)
     assert learner.memory.ring.x.dtype == np.uint8
     assert learner.memory.ring.x.shape == (2000, 30)
     env.reset(seed=7)
     right = [learner.predict(env.unwrapped.seen()) == env.unwrapped.right for _ in range(200)]
     assert np.mean(right) > 0.9
+
+
+def test_pictures_have_filters_by_themselves_and_are_saved(tmp_path):
+    env = gym.wrappers.TimeLimit(Light(), 20)
+    agent = deep.DQN(batch=8, updates=1, capacity=100)
+    learner = kl.learn(agent, env, episodes=1, seed=0)
+    assert learner.memory.params["filters"][0]["weight"].shape == (3, 3, 1, 16)
+    assert "network" not in repr(learner)
+    learner.save(tmp_path / "a.npz")
+    loaded = kl.load(tmp_path / "a.npz")
+    env.reset(seed=7)
+    picture = env.unwrapped.seen()
+    np.testing.assert_array_equal(loaded.action_values([picture]), learner.action_values([picture]))
+    with pytest.raises(ValueError, match="network is code"):
+        learner.export(tmp_path / "policy.npz")
+
+
+@pytest.mark.parametrize("shape", [(84, 84, 3), (3, 84, 84), (10, 10, 4), (3, 3, 1)])
+def test_a_large_picture_is_halved_and_channels_may_come_first(shape):
+    """The same picture in both orders has the same values."""
+    init, apply = deep.convolutions(shape, 2, filters=4, hidden=(8,))
+    x = np.random.default_rng(0).random(shape).astype(np.float32)
+    params = init(jax.random.key(0), x.ravel())
+    values = apply(params, x.reshape(1, -1))
+    assert values.shape == (1, 2)
+    assert params["layers"][0]["weight"].shape[0] <= 4 * 10 * 10
+    turned = np.moveaxis(x, 0, -1) if shape[0] < shape[2] else np.moveaxis(x, -1, 0)
+    other = deep.convolutions(turned.shape, 2, filters=4, hidden=(8,))[1]
+    np.testing.assert_allclose(other(params, turned.reshape(1, -1)), values, rtol=1e-4, atol=1e-5)
 
 
 def test_what_is_no_picture():

@@ -128,7 +128,7 @@ class DeepLearner:
         self.memory: Any = None  # a blank one is yet to be filled
         self._copy: tuple[Any, Any] = None, None  # a memory, and what of it acts
         if not blank:
-            self.memory = begin(agent, jax.random.fold_in(self._root, 0), *self.sizes)
+            self.memory = begin(self.agent, jax.random.fold_in(self._root, 0), *self.sizes)
         self.episodes_done, self.steps = 0, 0  # that were learned from
         self.returns: list[float] = []
         self.continuing, self.discount = False, 1.0  # episodes end by themselves, and are valued whole

@@ -21,12 +21,17 @@ SMALL = 12  # rows and columns that need not be halved
 FORM = ("NHWC", "HWIO", "NHWC")
 
 
+def sides(shape: tuple[int, int, int]) -> tuple[int, int]:
+    """Rows and columns: the first number, or the last, is of channels, whichever is less."""
+    return shape[1:] if shape[0] < shape[2] else shape[:2]
+
+
 def picture_of(space: spaces.Space[Any]) -> tuple[int, int, int] | None:
     """The shape of a space of pictures; None for all others."""
-    if isinstance(space, spaces.Box) and len(space.shape) == 3 and sorted(space.shape)[1] >= SIDE:
-        rows, columns, channels = space.shape
-        return rows, columns, channels
-    return None
+    if not isinstance(space, spaces.Box) or len(space.shape) != 3:
+        return None
+    rows, columns, channels = space.shape
+    return (rows, columns, channels) if min(sides((rows, columns, channels))) >= SIDE else None
 
 
 @cache
@@ -37,12 +42,12 @@ def convolutions(
 
     Shapes are (rows, columns, channels), or (channels, rows, columns) if the first number is the least.
     """
-    if len(shape) != 3 or sorted(shape)[1] < SIDE:
+    if len(shape) != 3 or min(sides(shape)) < SIDE:
         raise ValueError(f"shape={shape!r} is not a picture: give (rows, columns, channels), at least {SIDE} × {SIDE}")
-    sizes = tuple(checks.whole("shape", n) for n in shape)
-    first = sizes[0] < sizes[2]
-    *seen, channels = (*sizes[1:], sizes[0]) if first else sizes
-    many, inputs = checks.whole("filters", filters), [channels]
+    for n in shape:
+        checks.whole("shape", n)
+    first, seen = shape[0] < shape[2], list(sides(shape))
+    many, inputs = checks.whole("filters", filters), [min(shape[0], shape[2])]
     strides: list[int] = []
     while max(seen) > SMALL:
         seen, strides, inputs = [-(-n // 2) for n in seen], [*strides, 2], [*inputs, many]
@@ -61,7 +66,7 @@ def convolutions(
         }  # fmt: skip
 
     def apply(params: dict[str, Any], x: Array) -> Array:
-        h = x.reshape(-1, *sizes)
+        h = x.reshape(-1, *shape)
         h = jnp.moveaxis(h, 1, -1) if first else h
         for layer, stride in zip(params["filters"], strides, strict=True):
             edges = "SAME" if stride > 1 else "VALID"
