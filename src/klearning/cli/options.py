@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from klearning.cli.user_imports import find_maker
 from klearning.numerics import checks
 from klearning.simulators import codec
 from klearning.tabular.beliefs.belief import Prior
@@ -45,6 +46,18 @@ def option_values(maker: Callable[..., Any], kind: str, options: Sequence[str]) 
         parts = {part: given.pop(f"{name}.{part}") for part in _parts(kinds) if f"{name}.{part}" in given}
         given[name] = codec.build_record(maker, name, {"kind": given.get(name, next(iter(kinds))), **parts})
     return given
+
+
+def call_data(kind: str, word: str, options: Sequence[str]) -> dict[str, Any]:
+    """A world, agent, game or player with NAME=VALUE options, as a spec has it."""
+    maker = find_maker(kind, word)
+    return {"name": maker.__name__, **option_values(maker, kind, options)}
+
+
+def read_agent(word: str) -> Any:
+    """An agent from its name and options: KLearning,bonus=sharp."""
+    name, *options = word.split(",")
+    return build(find_maker("agent", name), "agent", options)
 
 
 def build_prior(options: Sequence[str], world: MDP | None = None) -> Prior:
