@@ -7,7 +7,7 @@ import click
 
 from klearning.cli.display import progress, save_picture, show_json, show_paragraph, show_table
 from klearning.cli.help import Command
-from klearning.cli.meetings import Meeting, read_meetings
+from klearning.cli.meetings import Meeting, is_match, read_meetings
 from klearning.cli.options import parse
 from klearning.cli.param_types import (
     AGENT_WITH_OPTIONS,
@@ -95,7 +95,8 @@ def compare(
     words = [(name, options) for name, *options in (word.split(",") for word in agents)]
     meetings = dict(zip(agents, read_meetings(world, world_options, words, opponent, prior_options), strict=True))
     if metric == "solved" and not all(meeting.has_goal for meeting in meetings.values()):
-        raise ValueError(f"metric='solved', but {world} has no goal: give 'regret' or 'return'")
+        why = "is a game" if is_match(world, opponent) else "has no goal"
+        raise ValueError(f"metric='solved', but {world} {why}: give 'regret' or 'return'")
     results = _runs(meetings, episodes, _seeds(seeds), store_path, threads)
     result = compare_runs(results, metric, against=against)
     if as_json:

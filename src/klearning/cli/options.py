@@ -19,7 +19,7 @@ PRIOR_OPTIONS = ("reward", *REWARD_OPTIONS, *TRANSITION_OPTIONS, "span", "statio
 
 def option_names(maker: Callable[..., Any]) -> list[str]:
     """Parameters that the command line can set, parts of a record after a dot; a prior has its own option."""
-    records = getattr(maker, "records", {})
+    records = codec.declared(maker).records
     parts = [f"{name}.{part}" for name, kinds in records.items() for part in _parts(kinds)]
     return [name for name in inspect.signature(maker).parameters if name != "prior"] + parts
 
@@ -42,7 +42,7 @@ def option_values(maker: Callable[..., Any], kind: str, options: Sequence[str]) 
     names = option_names(maker)
     given = dict(split_option(kind, option, names) for option in options)
     for name in {option.partition(".")[0] for option in given if "." in option}:
-        kinds = maker.records[name]  # type: ignore[attr-defined]
+        kinds = codec.declared(maker).records[name]
         parts = {part: given.pop(f"{name}.{part}") for part in _parts(kinds) if f"{name}.{part}" in given}
         given[name] = codec.build_record(maker, name, {"kind": given.get(name, next(iter(kinds))), **parts})
     return given

@@ -100,22 +100,16 @@ def run(
             raise ValueError(f"film={str(film)!r} shows runs on the CPU: leave --film or --device out")
     chosen = parse(seeds)
     count = len(chosen) if isinstance(chosen, list) else checks.whole("seeds", chosen)
-    words = [(agent, agent_options)]
-    [meeting] = read_meetings(world, world_options, words, opponent, prior_options)
+    [meeting] = read_meetings(world, world_options, [(agent, agent_options)], opponent, prior_options)
     more = {"device": device} if meeting.unit == "episodes" else {}
     with progress(meeting.unit, episodes * count) as advance:
         runs = meeting.play(episodes=episodes, seeds=chosen, threads=threads, progress=advance, keep=keep, **more)
-    if as_json:
-        show_json(summary(runs))
-    elif count <= MOST_LINES:
-        show_runs(runs)
-    else:
-        say(runs.summary())
+    show_result(runs, as_json)
     if not no_figure:
         save_picture(lambda: draw(runs), out, err=as_json)
     if film is not None:
-        at = geometric_points(episodes, FRAMES_A_DECADE)
-        spec = meeting.spec(episodes=episodes, seeds=[runs.seeds[0]], snapshots=at)
+        frames = geometric_points(episodes, FRAMES_A_DECADE)
+        spec = meeting.spec(episodes=episodes, seeds=[runs.seeds[0]], snapshots=frames)
         write_file(film, film_of(spec).encode(), parents=True)
         say(f"filmed: {film}", err=as_json)
 
@@ -128,6 +122,16 @@ def film_of(spec: Spec) -> str:
         store = Store(folder)
         execute(spec, store)
         return report.film(report.summarise(store))
+
+
+def show_result(runs: Runs, as_json: bool) -> None:
+    """Numbers for programs, a table of seeds, or a few lines on very many of them."""
+    if as_json:
+        show_json(summary(runs))
+    elif len(runs.seeds) <= MOST_LINES:
+        show_runs(runs)
+    else:
+        say(runs.summary())
 
 
 def summary(runs: Runs) -> dict[str, Any]:

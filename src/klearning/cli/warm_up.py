@@ -17,6 +17,7 @@ from klearning.cli.help import Command
 from klearning.cli.options import read_agent
 from klearning.cli.param_types import AGENT_WITH_OPTIONS, as_json
 from klearning.numerics import checks
+from klearning.simulators.codec import declared
 from klearning.tabular.agents import AGENTS
 
 EXAMPLES = ("klearning warm-up KLearning KLearning,optimism=calibrated PSRL", "klearning warm-up")
@@ -62,7 +63,7 @@ def every_setting() -> list[str]:
     return [
         word
         for name, cls in AGENTS.items()
-        for word in [name, *(f"{name},{option}={x}" for option, xs in getattr(cls, "choices", {}).items() for x in xs)]
+        for word in [name, *(f"{name},{option}={x}" for option, xs in declared(cls).choices.items() for x in xs)]
     ]
 
 

@@ -109,7 +109,7 @@ def build_bins(space: Any, data: Any) -> Bins | None:
     return None if data is None else Bins.from_data(space, data)
 
 
-def bins_data(bins: Bins | None) -> Any:
+def bins_data(bins: Bins | None) -> list[Any] | None:
     return None if bins is None else bins.data()
 
 

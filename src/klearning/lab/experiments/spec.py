@@ -89,7 +89,7 @@ class Spec:
 
     def data(self) -> dict[str, Any]:
         """All of it by field, without what is optional and at its default."""
-        values = {key: getattr(self, key) for key in FIELDS}
+        values = {key: vars(self)[key] for key in FIELDS}
         return {key: value for key, value in values.items() if key not in OPTIONAL or value != OPTIONAL[key]}
 
     @property
@@ -156,7 +156,7 @@ def make_spec(
     if name in GAMES and name not in WORLDS:
         raise ValueError(f"world={name!r} is a game: give an opponent, such as 'best_response', to match_spec")
     knows = codec.prior_data(prior if prior is not None else Prior())
-    parties = {"world": codec.world_data(world), "agent": codec.agent_data(agent), "prior": knows}
+    parties = {"world": codec.call_data("world", world), "agent": codec.agent_data(agent), "prior": knows}
     spec = Spec(
         **_with_seeds(parties, seeds),
         episodes=checks.whole("episodes", episodes),

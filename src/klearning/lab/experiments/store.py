@@ -358,7 +358,7 @@ def _as_csv(table: dict[str, list[Any]]) -> bytes:
     return text.getvalue().encode()
 
 
-def _literal(value: Any) -> Any:
+def _literal(value: object) -> object:
     """A cell that a spreadsheet does not read as a formula."""
     if isinstance(value, str) and value[:1] in FORMULA:
         try:

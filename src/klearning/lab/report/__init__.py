@@ -39,7 +39,7 @@ def build(summary: StoreSummary, title: str = "") -> str:
     ]
     shown = [*regret_exhibits, *depth_exhibits, *paper_exhibits]
     data = {
-        "charts": {exhibit.chart.name: exhibit.chart.data() for exhibit in shown},
+        "charts": {exhibit.name: exhibit.chart.data() for exhibit in shown if exhibit.chart},
         **_projection(reel),
         **({"matches": _projection(matches)} if matches.films else {}),
     }

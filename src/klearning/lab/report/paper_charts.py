@@ -37,7 +37,7 @@ def _exhibit(name: str, plot: Plot, paper: Paper, words: str) -> Exhibit:
     others = [_series(curve, 0, 1) for curve in plot.curves if not curve.family]
     chart = Chart(name, plot.x_label, plot.y_label, series, others, plot.x_log, plot.y_log)
     source = folded("Settings and command", paragraph(paper.title), _command(paper, words), class_="settings")
-    return Exhibit(chart, plot.title, _see(plot, own), plot.caption, _table(plot, own), source)
+    return Exhibit.of_chart(chart, plot.title, _see(plot, own), plot.caption, _table(plot, own), source)
 
 
 def _command(paper: Paper, words: str) -> Html:

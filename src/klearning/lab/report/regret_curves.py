@@ -63,7 +63,7 @@ def _exhibit(name: str, title: str, group: list[Runs]) -> Exhibit:
     wide = drawn and spec.kind == "world"  # in a game regret may be below zero, and has no logarithm
     bounds = references([run.spec for run in group], "episode", t)
     chart = Chart(name, TIMES[spec.kind], "mean cumulative regret", series, bounds, x_log=wide, y_log=wide)
-    return Exhibit(
+    return Exhibit.of_chart(
         chart,
         title,
         _see(series, spec, drawn),

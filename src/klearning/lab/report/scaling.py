@@ -63,7 +63,7 @@ def _exhibit(name: str, title: str, group: list[Runs]) -> Exhibit:
     cap = Series("cap", 0, 2, plain(depths), plain([spec.episodes] * len(depths)))
     curves = [*references([run.spec for run in group], "depth", depths), cap]
     counts = [len(t) for by_depth in times.values() for t in by_depth if len(t)]
-    return Exhibit(
+    return Exhibit.of_chart(
         Chart(name, "depth L", "episodes until solved (median)", series, curves, y_log=True),
         title,
         _see(series, depths, times, _ahead(kept, depths[-1])),
@@ -164,7 +164,7 @@ def planning(summary: StoreSummary) -> Exhibit | None:
     chart = Chart("planning", "depth L", "backups an episode", series, [reference], x_log=True, y_log=True)
     last = "; ".join(f"{counts[-1]:.1f} ({label})" for label, counts in sweeps.items())
     rows = [[label, *(f"{s:.2f}" for s in counts)] for label, counts in sweeps.items()]
-    return Exhibit(
+    return Exhibit.of_chart(
         chart, "What planning costs", f"Sweeps through all states an episode at depth {depths[-1]}: {last}.",
         f"Counted, not timed: mean over {group[0].spec.episodes:,} episodes of every run.",
         table("Mean sweeps an episode", ["agent", *(f"L = {d}" for d in depths)], rows),

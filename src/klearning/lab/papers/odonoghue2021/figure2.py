@@ -18,7 +18,7 @@ from klearning.numerics.display.canvas import new_figure, series, styled
 from klearning.numerics.display.plots import Picture
 from klearning.numerics.statistics import FEWEST, median_interval, median_time
 from klearning.numerics.types import Floats
-from klearning.simulators.codec import prior_data, world_data
+from klearning.simulators.codec import call_data, prior_data
 from klearning.tabular.trials.runs import Runs
 
 CAP, QUICK_CAP = 100_000, 3000
@@ -112,7 +112,7 @@ def _is_of(spec: Spec, protocol: DeepSeaProtocol) -> bool:
         and agent_key(spec) in protocol.labels
         and world["name"] == "deep_sea"
         and "depth" in world
-        and world == world_data(protocol.world_data(world["depth"]))
+        and world == call_data("world", protocol.world_data(world["depth"]))
     )
 
 

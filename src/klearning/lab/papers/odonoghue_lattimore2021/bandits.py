@@ -18,6 +18,7 @@ from klearning.lab.theory.bandits import bandit_regret_bound, thompson_is_optimi
 from klearning.numerics.display.canvas import draw_mean, new_grid, series, styled
 from klearning.numerics.display.plots import Picture
 from klearning.numerics.statistics import mean_interval
+from klearning.numerics.types import Floats
 from klearning.tabular.agents.k_learning import KLearning
 from klearning.tabular.agents.psrl import PSRL
 from klearning.tabular.agents.ucbvi import UCBVI
@@ -202,5 +203,5 @@ def beside_thompson(results: Results) -> Claim:
     return Claim("ours", "VBOS and Thompson sampling have similar regret (within a factor of two)", holds, numbers)
 
 
-def _bound(kind: str, runs: Runs) -> Any:
+def _bound(kind: str, runs: Runs) -> Floats:
     return bandit_regret_bound(ARMS, runs.points, KINDS[kind].noise)

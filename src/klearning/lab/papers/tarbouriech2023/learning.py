@@ -138,7 +138,7 @@ def sea_plot(results: Results) -> Plot:
     curves, depths = [], np.array(list(results.seas), float)
     for who, agent in AGENTS.items():
         times = [_time(results, depth, who) for depth in results.seas]
-        mean, low, high = (np.array([getattr(x, part) for x in times]) for part in ("estimate", "low", "high"))
+        mean, low, high = np.array(times).T
         curves.append(Curve(who, type(agent).__name__, depths, mean, low, high))
     seeds = len(next(iter(results.seas.values()))[VARIATIONAL].solved)
     caption = (
