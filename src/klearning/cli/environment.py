@@ -16,7 +16,7 @@ from klearning.cli.user_imports import find, import_user_code
 from klearning.numerics.interrupts import uninterrupted
 from klearning.simulators import environments
 from klearning.simulators.adapters.binned import Binned
-from klearning.simulators.bins import BINS
+from klearning.simulators.bins import BINS, nested
 
 Env = gymnasium.Env[Any, Any]
 
@@ -96,17 +96,13 @@ def bin_counts(words: Sequence[str]) -> Any:
         if len(words) > 1:
             raise ValueError(f"--bins {' --bins '.join(words)}: give one, or names, --bins NAME=N")
         return parse(words[0])
-    counts: dict[Any, Any] = {}
+    counts = {}
     for word in words:
         path, equals, value = word.partition("=")
         if not equals:
             raise ValueError(f"--bins {word} has no name beside others that have: write NAME=N")
-        *above, name = (int(part) if part.isdigit() else part for part in path.split("."))
-        inner = counts
-        for part in above:
-            inner = inner.setdefault(part, {})
-        inner[name] = parse(value)
-    return counts
+        counts[tuple(int(part) if part.isdigit() else part for part in path.split("."))] = parse(value)
+    return nested(counts)
 
 
 def make_environment(name: str, options: Sequence[str]) -> Env:

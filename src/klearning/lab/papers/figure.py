@@ -49,16 +49,8 @@ def by_data(contestants: Mapping[str, Agent]) -> dict[str, str]:
     return {json.dumps(agent_data(agent), sort_keys=True): label for label, agent in contestants.items()}
 
 
-class Reference(NamedTuple):
-    """A curve to compare with, and how it is dashed (0, 1 or 2)."""
-
-    label: str
-    line: int
-    y: Floats
-
-
 class Curve(NamedTuple):
-    """One of a plot; whose class it is gives it its colour, and without one it is there to compare with."""
+    """One of a plot. The class of its agent gives it its colour; a curve without one is there to compare with."""
 
     label: str
     family: str
@@ -66,6 +58,8 @@ class Curve(NamedTuple):
     y: Floats
     low: Floats | None = None
     high: Floats | None = None
+    note: list[str] | None = None  # said beside its points, e.g. how many seeds
+    line: int = 1  # how it is dashed, 0, 1 or 2, if it has no class
 
 
 class Plot(NamedTuple):
@@ -211,6 +205,6 @@ class Figure(Generic[R]):
         figure, results = largest
         return Verdict(self.title, figure.size, figure.claims(results))
 
-    def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Reference]:
+    def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Curve]:
         """Curves that belong beside these runs in a chart against ``axis``, a parameter of worlds or `episode`."""
         return []

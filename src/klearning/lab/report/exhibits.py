@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from klearning.lab.report.charts import Chart
+from klearning.lab.papers.figure import Plot
 from klearning.numerics.display.markup import Html, element, folded, join, paragraph
 
 MOST = 12  # exhibits of one section
@@ -20,14 +20,14 @@ class Exhibit:
     shown: Html
     caption: str
     more: Html
-    chart: Chart | None = None  # that the script draws
+    plot: Plot | None = None  # that the script draws
 
     @classmethod
-    def of_chart(cls, chart: Chart, title: str, see: str, caption: str, numbers: Html, settings: Html) -> Self:
+    def of_plot(cls, name: str, plot: Plot, see: str, numbers: Html, settings: Html) -> Self:
         """A plot, with its numbers as a table, and the settings and command behind it."""
-        plot = element("div", class_="plot", data_chart=chart.name)
+        shown = element("div", class_="plot", data_chart=name)
         more = join([folded("The numbers as a table", numbers, class_="numbers"), settings])
-        return cls(chart.name, title, see, plot, caption, more, chart)
+        return cls(name, plot.title, see, shown, plot.caption, more, plot)
 
     def html(self) -> Html:
         return element(

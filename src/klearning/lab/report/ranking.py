@@ -38,7 +38,7 @@ def compare_group(where: str, group: list[Runs]) -> Comparison | None:
     kept = ordered(sorted(companies, key=lambda runs: float(np.mean(_ends(runs))))[:MOST_SERIES])
     if len(kept) < 2:
         return None
-    return contest([sample(label, where, runs, _ends(runs)) for label, _, _, runs in kept])
+    return contest([sample(label, where, runs, _ends(runs)) for label, runs in kept])
 
 
 def sample(label: str, where: str, runs: list[Runs], numbers: list[float]) -> Sample:

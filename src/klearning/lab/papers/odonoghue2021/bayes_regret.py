@@ -14,7 +14,7 @@ from klearning.lab.experiments.spec import Spec, make_spec
 from klearning.lab.experiments.store import Store
 from klearning.lab.experiments.summaries import StoreSummary
 from klearning.lab.papers.claims import Claim, Verdict
-from klearning.lab.papers.figure import Figure, Reference
+from klearning.lab.papers.figure import Curve, Figure
 from klearning.lab.papers.odonoghue2021.study import NOISE, PRIOR, THOMPSON, Size
 from klearning.lab.theory.bounds import lower_bound, regret_bound
 from klearning.numerics.display.canvas import new_figure, series, styled
@@ -107,12 +107,12 @@ class BayesRegret(Figure[dict[str, Floats]]):
                     return Verdict("Bayes regret", f"{worlds} worlds, {episodes:,} episodes", claims(regret))
         return None
 
-    def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Reference]:
+    def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Curve]:
         """The theorem's bound and the rate of the lower one, for the worlds of which they are stated here."""
         if axis != "episode" or not is_drawn_here(specs):
             return []
         bounds = {"bound of the theorem": regret_bound(SIZES, x, NOISE), "√(LSAT)": lower_bound(SIZES, x)}
-        return [Reference(label, line, y) for line, (label, y) in enumerate(bounds.items())]
+        return [Curve(label, "", x, y, line=line) for line, (label, y) in enumerate(bounds.items())]
 
 
 FIGURES = (BayesRegret(),)

@@ -11,7 +11,7 @@ from klearning.lab.experiments.spec import Spec, make_spec
 from klearning.lab.experiments.store import Store
 from klearning.lab.experiments.summaries import StoreSummary, agent_key
 from klearning.lab.papers.claims import Claim, Verdict
-from klearning.lab.papers.figure import Figure, Reference
+from klearning.lab.papers.figure import Curve, Figure
 from klearning.lab.papers.odonoghue2021.learning_times import Times, claims, learning_table, most_seeds
 from klearning.lab.papers.odonoghue2021.protocols import K_OPTIMAL, PRINTED, TEXT, DeepSeaProtocol
 from klearning.numerics.display.canvas import new_figure, series, styled
@@ -89,12 +89,12 @@ class LearningTime(Figure[Times]):
             return Verdict(f"Figure 2, {self.protocol.heading}", f"{seeds} seeds, cap {cap:,}", self.claims(times))
         return None
 
-    def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Reference]:
+    def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Curve]:
         """The time of dithering on any DeepSea, up to the cap of the runs."""
         if axis != "depth" or any(spec.world["name"] != "deep_sea" for spec in specs):
             return []
         coins = 2.0 ** (x - 1)
-        return [Reference("2^(L−1)", 1, np.where(coins <= specs[0].episodes, coins, np.nan))]
+        return [Curve("2^(L−1)", "", x, np.where(coins <= specs[0].episodes, coins, np.nan))]
 
 
 FIGURES = (
