@@ -118,9 +118,10 @@ def build_record(maker: Any, key: str, value: Any) -> Any:
     return record(**settings)
 
 
-def build_agent(data: Mapping[str, Any]) -> Any:
+def build_agent(data: Mapping[str, Any]) -> Agent:
     """The agent."""
-    return build("agent", data)
+    agent: Agent = build("agent", data)
+    return agent
 
 
 def build_world(data: Mapping[str, Any], prior: Prior | None = None) -> MDP:

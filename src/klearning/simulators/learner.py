@@ -41,7 +41,7 @@ from klearning.simulators.view import LearnerView
 from klearning.tabular.beliefs.belief import Belief, Prior
 from klearning.tabular.beliefs.posterior import Episode, Posterior
 from klearning.tabular.models.tabular import END
-from klearning.tabular.trials.agent import LEARNS, Agent, as_agent, check_methods
+from klearning.tabular.trials.agent import LEARNS, Agent, Memory, as_agent, check_methods
 from klearning.tabular.trials.streams import streams
 from klearning.tabular.trials.task import Streams, draw_action
 
@@ -166,14 +166,14 @@ class Learner:
             )
 
     @property
-    def memory(self) -> Any:
+    def memory(self) -> Memory:
         """The agent's memory. Its layers have as many states as `starts`, and no spare ones."""
         if self._width != len(self.starts):
             self._resize(len(self.starts))
         return self._memory
 
     @memory.setter
-    def memory(self, memory: Any) -> None:
+    def memory(self, memory: Memory) -> None:
         self._memory, self._width = memory, len(self.starts)
 
     def _resize(self, width: int) -> None:
@@ -352,7 +352,7 @@ class Learner:
         self._memory = self.forbidding(self._memory, news)
         self.masks.settle()
 
-    def forbidding(self, memory: Any, masks: dict[int, Flags]) -> Any:
+    def forbidding(self, memory: Memory, masks: dict[int, Flags]) -> Memory:
         """The memory of an agent that plans with no other actions than these in their states."""
         return self.methods.forbid(memory, *forbidden_in(masks.items())) if masks else memory
 

@@ -16,6 +16,7 @@ from klearning.tabular.beliefs.posterior import Posterior, mean_rewards
 from klearning.tabular.beliefs.transitions import Dirichlet
 from klearning.tabular.beliefs.value_draws import Spread, value_spread
 from klearning.tabular.models.sweeps import all_action_values, hard_sweep, policy_sweep
+from klearning.tabular.trials.agent import Memory
 from klearning.tabular.trials.task import draw_action
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class LearnerView:
     # Arrays
 
     @property
-    def memory(self) -> Any:
+    def memory(self) -> Memory:
         return self.learner.memory
 
     @property

@@ -81,6 +81,13 @@ def mean_curve(label: str, family: str, x: Floats, paths: Floats) -> Curve:
     return Curve(label, family, x, mean, mean - error, mean + error)
 
 
+def least_optimism(runs: Runs) -> float:
+    """The least of mean bound − mean V* over all episodes, in standard errors: below zero it is not a bound."""
+    slack = runs.diagnostics["bound"] - runs.optimal_values[:, None]
+    error = slack.std(axis=0, ddof=1) / np.sqrt(len(slack))
+    return float((slack.mean(axis=0) / error).min())
+
+
 class Introduction(NamedTuple):
     """A section with which a page begins, and the script that starts it, if it has one."""
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from klearning.lab.experiments.spec import Spec
 from klearning.lab.experiments.store import Store
-from klearning.lab.papers.claims import table
+from klearning.lab.papers.claims import interval_text, table
 from klearning.lab.papers.odonoghue2021.cases import NOISE, SEEDS, Case, CaseStudy
 from klearning.numerics.statistics import mean_interval, median_time
 from klearning.numerics.types import Floats
@@ -95,8 +95,7 @@ def spec(case: Case, bonus: BonusName, known: str, seeds: int = SEEDS) -> Spec:
 def _cell(results: Runs) -> str:
     if results.spec.world["name"] == "deep_sea":
         return " / ".join(_time(times) for times in (results.first_hit, results.solved))
-    mean = mean_interval(results.regret[:, -1])
-    return f"{mean.estimate:.0f} [{mean.low:.0f}, {mean.high:.0f}]"
+    return interval_text(mean_interval(results.regret[:, -1]))
 
 
 def _time(times: Floats) -> str:
