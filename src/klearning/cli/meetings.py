@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from klearning.cli.options import build, build_prior, call_data, prior_data, prior_table
+from klearning.cli.options import build, build_prior, call_from_words, prior_data, prior_table
 from klearning.cli.user_imports import find_maker
 from klearning.games.matches import OPPONENTS, play
 from klearning.games.registry import GAMES
@@ -44,27 +44,27 @@ def read_meetings(
 ) -> list[Meeting]:
     """From the words of a line, one for each agent."""
     if is_match(world, opponent):
-        game = codec.call_data("game", call_data("game", world, world_options))
+        game = codec.call_data("game", call_from_words("game", world, world_options))
         return [_match(game, words, opponent or WORST, prior_options) for words in agents]
     place = build(find_maker("world", world), "world", world_options)
     learners = [build(find_maker("agent", name), "agent", options) for name, options in agents]
     prior, knows = build_prior(prior_options, place), prior_data(prior_options)
-    where = call_data("world", world, world_options)
+    where = call_from_words("world", world, world_options)
     return [
         Meeting(
             "episodes",
             place.goal is not None,
             partial(run, learner, place, prior=prior),
-            partial(make_spec, where, call_data("agent", *words), knows),
+            partial(make_spec, where, call_from_words("agent", *words), knows),
         )
         for learner, words in zip(learners, agents, strict=True)
     ]
 
 
 def _match(game: Data, words: AgentWords, opponent: str, prior_options: Sequence[str]) -> Meeting:
-    ours = codec.call_data("player", call_data("player", *words))
+    ours = codec.call_data("player", call_from_words("player", *words))
     word, *options = opponent.split(",")
-    named = word if word in OPPONENTS and not options else call_data("player", word, options)
+    named = word if word in OPPONENTS and not options else call_from_words("player", word, options)
     theirs = match_data.opponent_data(named, ours)
     knows = match_data.prior_data(game, ours, theirs, prior_table(prior_options) if prior_options else None)
     pair = match_data.build_pairing(game, ours, theirs, knows)

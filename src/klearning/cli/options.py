@@ -48,7 +48,7 @@ def option_values(maker: Callable[..., Any], kind: str, options: Sequence[str]) 
     return given
 
 
-def call_data(kind: str, word: str, options: Sequence[str]) -> dict[str, Any]:
+def call_from_words(kind: str, word: str, options: Sequence[str]) -> dict[str, Any]:
     """A world, agent, game or player with NAME=VALUE options, as a spec has it."""
     maker = find_maker(kind, word)
     return {"name": maker.__name__, **option_values(maker, kind, options)}
