@@ -55,7 +55,8 @@ class Watch:
 
 def write_checkpoint(path: Path, name: str, arrays: Arrays) -> None:
     """Keep what was done so far of the work of this name."""
-    data = packed(arrays | {"work": _work(name)})
+    work = json.dumps({"name": name, "versions": versions()}).encode()
+    data = packed(arrays | {"work": np.frombuffer(work, np.uint8)})
     try:
         write_whole(path, bytes.fromhex(checksum(data)) + data, links=False)
     except OSError as error:
@@ -81,7 +82,3 @@ def read_checkpoint(path: Path, name: str) -> Arrays:
         warnings.warn(text, RuntimeWarning, stacklevel=2)
         raise ValueError("the checkpoint is by other versions")
     return arrays
-
-
-def _work(name: str) -> np.typing.NDArray[np.uint8]:
-    return np.frombuffer(json.dumps({"name": name, "versions": versions()}).encode(), np.uint8)
