@@ -332,8 +332,7 @@ class Learner:
                 "rejoin_episode() while another episode is under way: call end_episode() or fork_episode() first"
             )
         with uninterrupted:
-            for name in UNDER_WAY:
-                setattr(self, name, getattr(aside, name))
+            vars(self).update({name: vars(aside)[name] for name in UNDER_WAY})
             self._warned |= aside._warned
 
     def discard_episode(self, aside: "Learner") -> None:
