@@ -7,7 +7,7 @@ import click
 
 from klearning.cli.display import progress, save_picture, show_json, show_paragraph, show_table
 from klearning.cli.help import Command
-from klearning.cli.meetings import Meeting, is_match, read_meetings
+from klearning.cli.entries import Entry, is_match, read_entries
 from klearning.cli.options import parse
 from klearning.cli.param_types import (
     AGENT_WITH_OPTIONS,
@@ -93,11 +93,11 @@ def compare(
     if opponent == "self_play":
         raise ValueError("opponent='self_play' differs between agents: name one opponent for all of them")
     words = [(name, options) for name, *options in (word.split(",") for word in agents)]
-    meetings = dict(zip(agents, read_meetings(world, world_options, words, opponent, prior_options), strict=True))
-    if metric == "solved" and not all(meeting.has_goal for meeting in meetings.values()):
+    entries = dict(zip(agents, read_entries(world, world_options, words, opponent, prior_options), strict=True))
+    if metric == "solved" and not all(entry.has_goal for entry in entries.values()):
         why = "is a game" if is_match(world, opponent) else "has no goal"
         raise ValueError(f"metric='solved', but {world} {why}: give 'regret' or 'return'")
-    results = _runs(meetings, episodes, _seeds(seeds), store_path, threads)
+    results = _runs(entries, episodes, _seeds(seeds), store_path, threads)
     result = compare_runs(results, metric, against=against)
     if as_json:
         show_json(result.data())
@@ -110,20 +110,18 @@ def compare(
 
 
 def _runs(
-    meetings: Mapping[str, Meeting], episodes: int, seeds: list[int], store_path: Path | None, threads: int | None
+    entries: Mapping[str, Entry], episodes: int, seeds: list[int], store_path: Path | None, threads: int | None
 ) -> dict[str, Runs]:
     """Results by agent: from the store, if there is one, after running what it lacked."""
     if store_path is None:
-        unit = next(iter(meetings.values())).unit
-        with progress(unit, episodes * len(seeds) * len(meetings)) as advance:
+        unit = next(iter(entries.values())).unit
+        with progress(unit, episodes * len(seeds) * len(entries)) as advance:
             return {
-                word: meeting.play(episodes=episodes, seeds=seeds, threads=threads, progress=advance)
-                for word, meeting in meetings.items()
+                word: entry.play(episodes=episodes, seeds=seeds, threads=threads, progress=advance)
+                for word, entry in entries.items()
             }
     store = Store(store_path)
-    specs = {
-        word: [meeting.spec(episodes=episodes, seeds=[seed]) for seed in seeds] for word, meeting in meetings.items()
-    }
+    specs = {word: [entry.spec(episodes=episodes, seeds=[seed]) for seed in seeds] for word, entry in entries.items()}
     tally = run_sweep([spec for own in specs.values() for spec in own], store, threads=threads)
     if tally.failed:
         raise OSError(f"{len(tally.failed)} runs failed, so there is nothing to compare")

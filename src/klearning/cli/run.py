@@ -10,7 +10,7 @@ import numpy as np
 
 from klearning.cli.display import progress, save_picture, say, show_json, show_table
 from klearning.cli.help import Command
-from klearning.cli.meetings import read_meetings
+from klearning.cli.entries import read_entries
 from klearning.cli.options import parse
 from klearning.cli.param_types import (
     AGENT_OR_PLAYER,
@@ -100,16 +100,16 @@ def run(
             raise ValueError(f"film={str(film)!r} shows runs on the CPU: leave --film or --device out")
     chosen = parse(seeds)
     count = len(chosen) if isinstance(chosen, list) else checks.whole("seeds", chosen)
-    [meeting] = read_meetings(world, world_options, [(agent, agent_options)], opponent, prior_options)
-    more = {"device": device} if meeting.unit == "episodes" else {}
-    with progress(meeting.unit, episodes * count) as advance:
-        runs = meeting.play(episodes=episodes, seeds=chosen, threads=threads, progress=advance, keep=keep, **more)
+    [entry] = read_entries(world, world_options, [(agent, agent_options)], opponent, prior_options)
+    more = {"device": device} if entry.unit == "episodes" else {}
+    with progress(entry.unit, episodes * count) as advance:
+        runs = entry.play(episodes=episodes, seeds=chosen, threads=threads, progress=advance, keep=keep, **more)
     show_result(runs, as_json)
     if not no_figure:
         save_picture(lambda: draw(runs), out, err=as_json)
     if film is not None:
         frames = geometric_points(episodes, FRAMES_A_DECADE)
-        spec = meeting.spec(episodes=episodes, seeds=[runs.seeds[0]], snapshots=frames)
+        spec = entry.spec(episodes=episodes, seeds=[runs.seeds[0]], snapshots=frames)
         write_file(film, film_of(spec).encode(), parents=True)
         say(f"filmed: {film}", err=as_json)
 

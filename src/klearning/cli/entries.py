@@ -21,7 +21,7 @@ WORST = "best_response"  # the opponent if none is named
 AgentWords = tuple[str, Sequence[str]]  # its name, and its NAME=VALUE options
 
 
-class Meeting(NamedTuple):
+class Entry(NamedTuple):
     """An agent in a world, or a player in a game. Both functions take episodes, seeds and more by keyword."""
 
     unit: str  # "episodes" or "rounds"
@@ -35,13 +35,13 @@ def is_match(world: str, opponent: str | None) -> bool:
     return opponent is not None or (world in GAMES and world not in WORLDS)
 
 
-def read_meetings(
+def read_entries(
     world: str,
     world_options: Sequence[str],
     agents: Sequence[AgentWords],
     opponent: str | None,
     prior_options: Sequence[str],
-) -> list[Meeting]:
+) -> list[Entry]:
     """From the words of a line, one for each agent."""
     if is_match(world, opponent):
         game = codec.call_data("game", call_from_words("game", world, world_options))
@@ -51,7 +51,7 @@ def read_meetings(
     prior, knows = build_prior(prior_options, place), prior_data(prior_options)
     where = call_from_words("world", world, world_options)
     return [
-        Meeting(
+        Entry(
             "episodes",
             place.goal is not None,
             partial(run, learner, place, prior=prior),
@@ -61,7 +61,7 @@ def read_meetings(
     ]
 
 
-def _match(game: Data, words: AgentWords, opponent: str, prior_options: Sequence[str]) -> Meeting:
+def _match(game: Data, words: AgentWords, opponent: str, prior_options: Sequence[str]) -> Entry:
     ours = codec.call_data("player", call_from_words("player", *words))
     word, *options = opponent.split(",")
     named = word if word in OPPONENTS and not options else call_from_words("player", word, options)
@@ -69,7 +69,7 @@ def _match(game: Data, words: AgentWords, opponent: str, prior_options: Sequence
     knows = match_data.prior_data(game, ours, theirs, prior_table(prior_options) if prior_options else None)
     pair = match_data.build_pairing(game, ours, theirs, knows)
     match = partial(play, pair.agent, pair.game, pair.opponent, prior=pair.belief)
-    return Meeting(
+    return Entry(
         "rounds", False, lambda episodes, **more: match(episodes, **more),
         partial(match_spec, game, ours, theirs, knows),
     )  # fmt: skip
