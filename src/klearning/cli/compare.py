@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from klearning.cli.display import progress, save_picture, show_json, show_paragraph, show_table
-from klearning.cli.help import Command
 from klearning.cli.entries import Entry, is_match, read_entries
+from klearning.cli.help import Command
 from klearning.cli.options import parse
 from klearning.cli.param_types import (
     AGENT_WITH_OPTIONS,

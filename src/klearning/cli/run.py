@@ -9,8 +9,8 @@ import click
 import numpy as np
 
 from klearning.cli.display import progress, save_picture, say, show_json, show_table
-from klearning.cli.help import Command
 from klearning.cli.entries import read_entries
+from klearning.cli.help import Command
 from klearning.cli.options import parse
 from klearning.cli.param_types import (
     AGENT_OR_PLAYER,
