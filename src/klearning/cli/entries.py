@@ -67,8 +67,8 @@ def _match(game: Data, words: AgentWords, opponent: str, prior_options: Sequence
     named = word if word in OPPONENTS and not options else call_from_words("player", word, options)
     theirs = match_data.opponent_data(named, ours)
     knows = match_data.prior_data(game, ours, theirs, prior_table(prior_options) if prior_options else None)
-    pair = match_data.build_pairing(game, ours, theirs, knows)
-    match = partial(play, pair.agent, pair.game, pair.opponent, prior=pair.belief)
+    met = match_data.build_meeting(game, ours, theirs, knows)
+    match = partial(play, met.agent, met.world, met.opponent, prior=met.prior)
     return Entry(
         "rounds", False, lambda episodes, **more: match(episodes, **more),
         partial(match_spec, game, ours, theirs, knows),

@@ -83,8 +83,8 @@ class MatchRun(Match):
     """A player in a game against an opponent."""
 
     def __init__(self, spec: Spec) -> None:
-        pair = build_match(spec)
-        super().__init__(pair.agent, pair.game, pair.opponent, pair.belief, spec.seed, spec.episodes, keep=False)
+        agent, game, prior, opponent = build_match(spec)
+        super().__init__(agent, game, opponent, prior, spec.seed, spec.episodes, keep=False)
 
     def snapshot(self) -> Arrays:
         """All visits so far, and the two policies that were played last."""

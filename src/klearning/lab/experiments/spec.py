@@ -28,7 +28,6 @@ import numpy as np
 from klearning.games.player import Player
 from klearning.games.registry import GAMES
 from klearning.lab.experiments import match_data
-from klearning.lab.experiments.match_data import Pairing
 from klearning.numerics import checks
 from klearning.numerics.files import json_from
 from klearning.simulators import codec
@@ -37,7 +36,7 @@ from klearning.tabular.beliefs.belief import Belief, Prior
 from klearning.tabular.beliefs.rewards import Gaussian
 from klearning.tabular.models.mdp import MDP
 from klearning.tabular.trials.agent import Agent
-from klearning.tabular.trials.runs import points_to_keep
+from klearning.tabular.trials.runs import Meeting, points_to_keep
 from klearning.tabular.worlds.registry import WORLDS
 
 VERSION = 1
@@ -284,11 +283,11 @@ def build_world(spec: Spec) -> MDP:
     return codec.build_world(spec.world, codec.build_prior(prior))
 
 
-def build_match(spec: Spec) -> Pairing:
+def build_match(spec: Spec) -> Meeting:
     """Both players, their game and what they believe; ValueError if the spec has no opponent."""
     if spec.opponent is None:
         raise ValueError(f"spec {spec.name[:12]} has no opponent: it is of a world, not of a game")
-    return match_data.build_pairing(spec.world, spec.agent, spec.opponent, spec.prior)
+    return match_data.build_meeting(spec.world, spec.agent, spec.opponent, spec.prior)
 
 
 def build_agent(spec: Spec) -> Agent:

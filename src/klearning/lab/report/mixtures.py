@@ -38,7 +38,7 @@ def match_film(summary: StoreSummary, run: Runs) -> tuple[dict[str, Any], dict[s
     """The stage and the film of a match."""
     spec = run.spec
     try:
-        game = build_match(spec).game
+        game = build_match(spec).world
     except (ValueError, TypeError, KeyError, MemoryError, OverflowError) as error:
         raise NoFilm(f"{UNKNOWN} ({error})") from None
     if not isinstance(game, Game) or game.payoffs.shape != (CORNERS, CORNERS):
