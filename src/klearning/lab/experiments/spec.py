@@ -105,12 +105,9 @@ class Spec:
         """One of its runs, with all episodes kept: a spec of its own."""
         return replace(self.some(seed, 1), keep=())
 
+    @cached_property
     def parts(self) -> list["Spec"]:
         """Parts that are run as one job and kept as one file: one run, or `PART` of which some episodes are kept."""
-        return self._parts
-
-    @cached_property
-    def _parts(self) -> list["Spec"]:
         size = self.seeds if self.device != "cpu" else PART if self.keep else 1
         if self.seeds <= size:
             return [self]

@@ -139,7 +139,7 @@ class Figure(Generic[R]):
     def results(self, store: Store) -> dict[Any, Runs]:
         """Results of `runs`, by key, of as many seeds as the looks let run; KeyError if a part is missing."""
         wanted = {part.name for part in self.wanted(store)}
-        parts = {key: [part for part in spec.parts() if part.name in wanted] for key, spec in self.specs.items()}
+        parts = {key: [part for part in spec.parts if part.name in wanted] for key, spec in self.specs.items()}
         return {key: store.runs(own) for key, own in parts.items() if own}
 
     def read(self, store: Store) -> R:
@@ -184,7 +184,7 @@ class Figure(Generic[R]):
         protocol = f" --protocol {self.protocol.name}" if self.protocol else ""
         sizes = {"": self, " --quick": self.small()}
         return {
-            f"{self.name}{protocol}{option}": {part.name for spec in figure.specs.values() for part in spec.parts()}
+            f"{self.name}{protocol}{option}": {part.name for spec in figure.specs.values() for part in spec.parts}
             for option, figure in sizes.items()
         }
 

@@ -101,7 +101,7 @@ class BayesRegret(Figure[dict[str, Floats]]):
         for episodes in sorted({spec.episodes for spec in have.values()}, reverse=True):
             for left_out in (True, False):
                 runs = replace(self, worlds=most, episodes=episodes, left_out=left_out).runs().values()
-                missing = [part.seed for spec in runs for part in spec.parts() if part.name not in have]
+                missing = [part.seed for spec in runs for part in spec.parts if part.name not in have]
                 if (worlds := min(missing, default=most)) > 1:
                     regret = replace(self, worlds=worlds, episodes=episodes, left_out=left_out).read(summary.store)
                     return Verdict("Bayes regret", f"{worlds} worlds, {episodes:,} episodes", claims(regret))
