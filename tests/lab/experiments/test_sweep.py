@@ -255,7 +255,8 @@ def test_a_corrupt_checkpoint_is_dropped(tmp_path, corrupt):
     assert contents(store.path) == stored(tmp_path / "whole", [spec])
 
 
-def test_a_sound_checkpoint_is_used(tmp_path):
+def test_a_sound_checkpoint_is_used(tmp_path, monkeypatch):
+    monkeypatch.setattr(chunks, "CHUNK_SECONDS", 60.0)  # chunks of 1, 2, 4 and 8 episodes, however slow the machine is
     spec, store = sea(), Store(tmp_path)
     left_by(spec, store)
     played = []
