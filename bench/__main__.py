@@ -25,6 +25,7 @@ from bench.parts import part_table
 from bench.record import recorded
 from bench.simulators import overhead
 from bench.sizes import size_tables
+from bench.timing import least_seconds
 from klearning.lab.papers.odonoghue2021.protocols import TEXT
 from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.types import Floats
@@ -39,18 +40,7 @@ from klearning.tabular.optimism.temperature import at_optimum
 from klearning.tabular.trials.agent import Agent
 from klearning.tabular.trials.trial import new_task
 
-REPEATS = 30
 TOLERANCE = 1e-10  # the default of kl.solve
-
-
-def best(action: Callable[[], object], repeats: int = REPEATS) -> float:
-    action()
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        action()
-        times.append(time.process_time() - start)
-    return min(times)
 
 
 @kernel
@@ -99,7 +89,7 @@ def sweep_times(depth: int) -> tuple[int, Floats]:
         lambda: polynomial_loop(times, d, out),
         lambda: evaluations(times, truth, policy, V, W.K_a),
     ]
-    return states, np.array([best(action) for action in actions]) / times
+    return states, np.array([least_seconds(action) for action in actions]) / times
 
 
 table = partial(recorded, command="make bench")
@@ -129,8 +119,8 @@ def solve_table() -> None:
 def solve_row(name: str, belief: Belief, bonus: BonusName) -> tuple[object, ...]:
     ready, times = program(belief, bonus), 20
     model, c, W, policy = ready.model, ready.c, soft_part(ready.work), np.zeros_like(ready.c)
-    cold = best(lambda: cold_solves(times, model, c, policy, W)) / times
-    whole = best(lambda: kl.solve(belief, bonus=bonus))
+    cold = least_seconds(lambda: cold_solves(times, model, c, policy, W)) / times
+    whole = least_seconds(lambda: kl.solve(belief, bonus=bonus))
     ours = at_optimum(model, c, 0.0, TOLERANCE, policy, W)
     clarabel = cone_answer(model, c)
     return (name, bonus, ours.sweeps, f"{cold * 1e3:.3f}", f"{whole * 1e3:.2f}", f"{clarabel.seconds * 1e3:.0f}",

@@ -1,30 +1,17 @@
 """VBOS on many arms, and beside a cone solver: a part of `make bench`, or `python -m bench.bandits`."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
 import klearning as kl
 from bench.record import recorded
+from bench.timing import least_seconds
 from klearning.numerics.types import Floats
 from klearning.tabular.optimism.bandits.arms import NO_MASSES, Arms, new_workspace
 from klearning.tabular.optimism.bandits.mixture import best_mixture
-
-ROUNDS = 30
-
-
-def least(action: Callable[[], object], times: int = 1) -> float:
-    """CPU seconds, the least of many rounds: other work on the machine does not count."""
-    action()
-    rounds = []
-    for _ in range(ROUNDS):
-        start = time.process_time()
-        for _ in range(times):
-            action()
-        rounds.append((time.process_time() - start) / times)
-    return min(rounds)
 
 
 def cone_seconds(means: Floats, sds: Floats) -> tuple[float, float]:
@@ -56,9 +43,9 @@ def mixture_rows() -> Iterator[tuple[str, ...]]:
         means, sds, costs = rng.normal(size=count), rng.gamma(2.0, size=count), rng.random(count)
         arms, policy, room = Arms(means, sds, NO_MASSES), np.zeros(count), new_workspace(count)
         price, times = np.zeros(count), max(1, 1_000 // count)
-        kernel = least(partial(best_mixture, arms, price, policy, room), times)
-        whole = least(partial(kl.solve_vbos, means, sds), times)
-        dear = least(partial(kl.solve_vbos, means, sds, costs=costs, budget=0.2))
+        kernel = least_seconds(partial(best_mixture, arms, price, policy, room), calls=times)
+        whole = least_seconds(partial(kl.solve_vbos, means, sds), calls=times)
+        dear = least_seconds(partial(kl.solve_vbos, means, sds, costs=costs, budget=0.2))
         seconds, value = cone_seconds(means, sds)
         best = kl.solve_vbos(means, sds)
         assert best.value <= value + 1e-6 * abs(value)

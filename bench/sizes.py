@@ -92,7 +92,8 @@ def measured(states: int, actions: int, horizon: int) -> Size:
     start = clock()
     kl.learn(learner, env, episodes=TIMED)
     planned = (clock() - start) / TIMED
-    rows = learner.memory.posterior.model.rows
+    assert learner.posterior is not None
+    rows = learner.posterior.model.rows
     return Size(int(rows.length.sum()), rows.used, planned, between, peak())
 
 

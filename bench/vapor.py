@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import klearning as kl
+from bench.timing import least_seconds
 from klearning.lab.papers.odonoghue2021.protocols import TEXT
 from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.types import Floats
@@ -38,17 +39,6 @@ EPISODIC: tuple[Agent[Any], ...] = (
 )  # fmt: skip
 EPISODES = {20: (0, 10, 30, 60, 150, 300), 50: (0, 30, 300, 1000)}
 DENSE = {20: (0, 60, 300)}  # where the dense form is solved too: minutes each
-
-
-def least(action: Callable[[], object], rounds: int = ROUNDS) -> float:
-    """Seconds of CPU time."""
-    action()
-    times = []
-    for _ in range(rounds):
-        start = time.process_time()
-        action()
-        times.append(time.process_time() - start)
-    return min(times)
 
 
 def learned(depth: int, episodes: int) -> Memory:
@@ -115,7 +105,7 @@ def cold_table() -> None:
             memory = learned(depth, episodes)
             p, W, policy, V = memory.posterior, memory.work, memory.policy, memory.V
             steps = cold(1, p.model, p, memory.variance, W, V, policy)
-            seconds = least(lambda: cold(10, p.model, p, memory.variance, W, V, policy)) / 10  # noqa: B023
+            seconds = least_seconds(lambda: cold(10, p.model, p, memory.variance, W, V, policy), ROUNDS) / 10  # noqa: B023
             answer = occupy(p.model, 1.0, TOLERANCE, flow_arrays(*policy.shape)._replace(stated=W.stated), V, policy)
             ours = f"| {depth}, {episodes} | {seconds * 1e3:.2f}, {steps}, {answer.gap:.0e} | "
             for solver in SOLVERS:

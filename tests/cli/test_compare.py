@@ -6,7 +6,7 @@ import click
 import pytest
 
 from klearning.cli import _call
-from klearning.cli.compare import read_contestant
+from klearning.cli.options import call_from_words, read_agent
 from klearning.lab.experiments.store import Store
 from tests.cli.test_cli import klearning
 from tests.cli.test_completion import offered
@@ -47,9 +47,10 @@ def test_with_a_store_nothing_is_run_twice_and_the_numbers_are_the_same(say, tmp
 
 
 def test_variants_of_an_agent_by_their_options():
-    contestant = read_contestant("KLearning,bonus=sharp,temperature=0.3")
-    assert (contestant.agent.bonus, contestant.agent.temperature) == ("sharp", 0.3)
-    assert contestant.data == {"name": "KLearning", "bonus": "sharp", "temperature": 0.3}
+    agent = read_agent("KLearning,bonus=sharp,temperature=0.3")
+    assert (agent.bonus, agent.temperature) == ("sharp", 0.3)
+    data = call_from_words("agent", "KLearning", ["bonus=sharp", "temperature=0.3"])
+    assert data == {"name": "KLearning", "bonus": "sharp", "temperature": 0.3}
 
 
 def test_an_agent_of_ones_own(tmp_path):

@@ -18,7 +18,7 @@ HEAR = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);
 COMMAND = [sys.executable, "-c", HEAR + "from klearning.cli import main; main()"]
 
 PRELOADED = [  # of the libraries, what the first kernel, the first picture and the first environment import
-    "klearning.cli", *(f"klearning.cli.{name}" for name in ("compare", "learn", "matches", "run", "stores")),
+    "klearning.cli", *(f"klearning.cli.{name}" for name in ("compare", "learn", "entries", "run", "stores")),
     "klearning.lab.papers.odonoghue2021", "klearning.lab.report.document",
     "klearning.numerics.compile.linking", "klearning.numerics.display.canvas",
     "gymnasium.envs.toy_text", "matplotlib.backends.backend_agg", "matplotlib.figure", "matplotlib.font_manager",

@@ -9,8 +9,12 @@ import click
 from klearning.cli.display import progress, save_picture, show_json, show_table
 from klearning.cli.help import Command, Group
 from klearning.cli.options import build
-from klearning.cli.param_types import CONTROL, EXPERIMENT, LEARNING_AGENT, PROBLEM, agent_options, as_json
+from klearning.cli.param_types import LEARNING_AGENT, Name, agent_options, as_json
 from klearning.cli.user_imports import find_learning_agent
+from klearning.lab.benchmarks.bsuite import scores as bsuite_scores
+from klearning.lab.benchmarks.bsuite import sweep
+from klearning.lab.benchmarks.gymnasium import control as control_problems
+from klearning.lab.benchmarks.gymnasium import toy_text
 from klearning.numerics import checks
 from klearning.numerics.files import check_writable, json_from, read_bytes
 from klearning.simulators.actor import MakesLearner
@@ -33,7 +37,7 @@ BSUITE_EXAMPLES = (
 
 
 @benchmark.command(cls=Command, examples=BSUITE_EXAMPLES)
-@click.argument("experiment", default="deep_sea", type=EXPERIMENT)
+@click.argument("experiment", default="deep_sea", type=Name(lambda ctx: sweep.EXPERIMENTS))
 @click.argument("agent", default="KLearning", type=LEARNING_AGENT)
 @agent_options
 @click.option("-n", "--episodes", type=click.IntRange(1), help="default: bsuite's own number, 10,000 or 1,000")
@@ -54,8 +58,6 @@ def bsuite(
     Every agent can run deep_sea, deep_sea_stochastic and bandit. The continuous states of catch, mountain_car, cartpole
     and cartpole_swingup need an agent of klearning.deep (DeepKLearning, DQN, …).
     """
-    from klearning.lab.benchmarks.bsuite import sweep as sweep
-
     learner = build(find_learning_agent(agent), "agent", agent_options)
     settings = sweep.EXPERIMENTS[checks.choice("experiment", experiment, sweep.EXPERIMENTS)].settings[:first]
     results = []
@@ -92,8 +94,6 @@ def radar(files: Sequence[Path], out: Path, as_json: bool) -> None:
     Make the FILES by `klearning benchmark bsuite EXPERIMENT AGENT --json > FILE`. An axis is what bsuite says that
     experiments test (exploration, noise, …), and shows the mean of their scores.
     """
-    from klearning.lab.benchmarks.bsuite import scores as bsuite_scores
-
     check_writable(out)
     scores: dict[str, dict[str, float]] = {}
     for file in files:
@@ -119,7 +119,7 @@ GYMNASIUM_EXAMPLES = (
 @benchmark.command(
     cls=Command, short_help="Count episodes until the greedy policy is near-optimal.", examples=GYMNASIUM_EXAMPLES
 )
-@click.argument("problems", nargs=-1, type=PROBLEM)
+@click.argument("problems", nargs=-1, type=Name(lambda ctx: toy_text.PROBLEMS))
 @click.option("--agents", "names", help="parts of agents' names, e.g. K-learning,PSRL; default: all agents")
 @click.option("-s", "--seeds", default=3, show_default=True, type=click.IntRange(1))
 @click.option("--most", type=click.IntRange(1), metavar="N", help="give up after N episodes")
@@ -129,8 +129,6 @@ def gymnasium(
     problems: Sequence[str], names: str | None, seeds: int, most: int | None, tune: bool, as_json: bool
 ) -> None:
     """Count the episodes until the greedy policy reaches 95% of the optimum, in Gymnasium's PROBLEMS (default: all)."""
-    from klearning.lab.benchmarks.gymnasium import toy_text
-
     chosen = [checks.choice("problem", name, toy_text.PROBLEMS) for name in problems] or list(toy_text.PROBLEMS)
     if tune:
         rows, title = tuned_settings(chosen, seeds), "textbook Q-learning: best settings"
@@ -149,7 +147,7 @@ CONTROL_EXAMPLES = (
 
 
 @benchmark.command(cls=Command, short_help="Learn a problem of classic control.", examples=CONTROL_EXAMPLES)
-@click.argument("problem", type=CONTROL)
+@click.argument("problem", type=Name(lambda ctx: control_problems.PROBLEMS))
 @click.argument("agent", default="DeepKLearning", type=LEARNING_AGENT)
 @agent_options
 @click.option("-n", "--episodes", type=click.IntRange(1), help="episodes of learning; default: 150, 100, 60 and 200")
@@ -163,16 +161,14 @@ def control(
     Needs an agent of klearning.deep. Reports the mean return of the greedy policy, and of the last 20 episodes of
     learning.
     """
-    from klearning.lab.benchmarks.gymnasium import control as problems
-
-    checks.choice("problem", problem, problems.PROBLEMS)
+    checks.choice("problem", problem, control_problems.PROBLEMS)
     learner = build(find_learning_agent(agent), "agent", agent_options)
     if not isinstance(learner, MakesLearner):
         raise ValueError(f"agent={agent!r} is tabular, and {problem} has continuous states: give one of klearning.deep")
     rows = []
     with progress("seeds", seeds) as advance:
         for seed in range(seeds):
-            rows.append({"seed": seed, **problems.deployed(problem, learner, episodes, seed)})
+            rows.append({"seed": seed, **control_problems.deployed(problem, learner, episodes, seed)})
             advance(1)
     if as_json:
         show_json({"problem": problem, "agent": str(learner), "rows": rows})
@@ -181,8 +177,6 @@ def control(
 
 
 def tuned_settings(problems: Sequence[str], seeds: int) -> list[dict[str, Any]]:
-    from klearning.lab.benchmarks.gymnasium import toy_text
-
     rows = []
     with progress("problems", len(problems)) as advance:
         for name in problems:
@@ -194,8 +188,6 @@ def tuned_settings(problems: Sequence[str], seeds: int) -> list[dict[str, Any]]:
 
 def episodes_needed(problems: Sequence[str], names: str | None, seeds: int, most: int | None) -> list[dict[str, Any]]:
     """One row per problem and agent, with the episodes that each seed needed."""
-    from klearning.lab.benchmarks.gymnasium import toy_text
-
     agents = [agent for agent in toy_text.AGENTS if names is None or any(part in agent for part in names.split(","))]
     if not agents:
         raise ValueError(f"agents={names!r} matches no agent: give parts of {', '.join(map(repr, toy_text.AGENTS))}")

@@ -1,15 +1,14 @@
 """`klearning compare`: agents in a world, or players in a game, with statistical tests."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import click
 
 from klearning.cli.display import progress, save_picture, show_json, show_paragraph, show_table
+from klearning.cli.entries import Entry, is_match, read_entries
 from klearning.cli.help import Command
-from klearning.cli.matches import is_match, read_match
-from klearning.cli.options import build, build_prior, option_values, parse, prior_data
+from klearning.cli.options import parse
 from klearning.cli.param_types import (
     AGENT_WITH_OPTIONS,
     COUNT,
@@ -21,18 +20,12 @@ from klearning.cli.param_types import (
     world_options,
 )
 from klearning.cli.stores import run_sweep
-from klearning.cli.user_imports import find_maker
-from klearning.games.matches import play
 from klearning.lab.comparison import METRICS, drawing
 from klearning.lab.comparison.compare import compare as compare_runs
 from klearning.lab.comparison.text import agent_table, pair_table, title
-from klearning.lab.experiments.match_data import build_pairing
-from klearning.lab.experiments.spec import Spec, make_spec, match_spec
 from klearning.lab.experiments.store import Store
 from klearning.numerics import checks
 from klearning.numerics.files import check_writable
-from klearning.tabular.trials.agent import Agent
-from klearning.tabular.trials.run import run
 from klearning.tabular.trials.runs import Runs
 
 EXAMPLES = (
@@ -41,27 +34,6 @@ EXAMPLES = (
     "klearning compare deep_sea KLearning PSRL -w depth=5 -n 100 --metric solved --store out/sea --json",
     "klearning compare rock_paper_scissors KLearning UCB Thompson --opponent best_response -n 500",
 )
-
-
-class Contestant(NamedTuple):
-    """An agent, with the word that was typed for it."""
-
-    word: str
-    agent: Agent
-    data: dict[str, Any]
-
-
-class Contest(NamedTuple):
-    """The arguments that say what to run."""
-
-    world: str
-    world_options: Sequence[str]
-    agents: Sequence[str]
-    prior_options: Sequence[str]
-    episodes: int
-    seeds: list[int]
-    store: Path | None
-    threads: int | None
 
 
 @click.command(cls=Command, short_help="Compare agents in a world, with statistical tests.", examples=EXAMPLES)
@@ -118,9 +90,14 @@ def compare(
         checks.choice("against", against, agents)
     if not no_figure:
         check_writable(out)
-    numbers = _seeds(seeds)
-    contest = Contest(world, world_options, agents, prior_options, episodes, numbers, store_path, threads)
-    results: dict[str, Any] = _play(contest, opponent, metric) if is_match(world, opponent) else _run(contest, metric)
+    if opponent == "self_play":
+        raise ValueError("opponent='self_play' differs between agents: name one opponent for all of them")
+    words = [(name, options) for name, *options in (word.split(",") for word in agents)]
+    entries = dict(zip(agents, read_entries(world, world_options, words, opponent, prior_options), strict=True))
+    if metric == "solved" and not all(entry.has_goal for entry in entries.values()):
+        why = "is a game" if is_match(world, opponent) else "has no goal"
+        raise ValueError(f"metric='solved', but {world} {why}: give 'regret' or 'return'")
+    results = _runs(entries, episodes, _seeds(seeds), store_path, threads)
     result = compare_runs(results, metric, against=against)
     if as_json:
         show_json(result.data())
@@ -132,76 +109,25 @@ def compare(
         save_picture(lambda: drawing.draw(result), out, err=as_json)
 
 
-def _run(contest: Contest, metric: str) -> dict[str, Runs]:
-    """Run agents in a world."""
-    world, episodes, seeds = contest.world, contest.episodes, contest.seeds
-    maker = find_maker("world", world)
-    contestants = [read_contestant(word) for word in contest.agents]
-    place = build(maker, "world", contest.world_options)
-    prior = prior_data(contest.prior_options)
-    if metric == "solved" and place.goal is None:
-        raise ValueError(f"metric='solved', but {world} has no goal: give 'regret' or 'return'")
-    if contest.store is None:
-        knows = build_prior(contest.prior_options, place)
-        with progress("episodes", episodes * len(seeds) * len(contestants)) as advance:
+def _runs(
+    entries: Mapping[str, Entry], episodes: int, seeds: list[int], store_path: Path | None, threads: int | None
+) -> dict[str, Runs]:
+    """Results by agent: from the store, if there is one, after running what it lacked."""
+    if store_path is None:
+        unit = next(iter(entries.values())).unit
+        with progress(unit, episodes * len(seeds) * len(entries)) as advance:
             return {
-                c.word: run(c.agent, place, prior=knows, episodes=episodes, seeds=seeds, threads=contest.threads,
-                            progress=advance)
-                for c in contestants
-            }  # fmt: skip
-    data = {"name": maker.__name__, **option_values(maker, "world", contest.world_options)}
-    specs = {
-        c.word: [make_spec(data, c.data, prior, episodes=episodes, seeds=[seed]) for seed in seeds] for c in contestants
-    }
-    store = _filled(specs, contest.store, contest.threads)
+                word: entry.play(episodes=episodes, seeds=seeds, threads=threads, progress=advance)
+                for word, entry in entries.items()
+            }
+    store = Store(store_path)
+    specs = {word: [entry.spec(episodes=episodes, seeds=[seed]) for seed in seeds] for word, entry in entries.items()}
+    tally = run_sweep([spec for own in specs.values() for spec in own], store, threads=threads)
+    if tally.failed:
+        raise OSError(f"{len(tally.failed)} runs failed, so there is nothing to compare")
     return {word: store.runs(own) for word, own in specs.items()}
-
-
-def _play(contest: Contest, opponent: str | None, metric: str) -> dict[str, Runs]:
-    """Play a game with each player against one opponent."""
-    rounds, seeds = contest.episodes, contest.seeds
-    if opponent == "self_play":
-        raise ValueError("opponent='self_play' differs between agents: name one opponent for all of them")
-    if metric == "solved":
-        raise ValueError(f"metric='solved', but {contest.world} is a game: give 'regret' or 'return'")
-    matches = {
-        word: read_match(contest.world, contest.world_options, name, options, opponent, contest.prior_options)
-        for word in contest.agents
-        for name, *options in [word.split(",")]
-    }
-    pairs = {word: build_pairing(*match) for word, match in matches.items()}
-    if contest.store is None:
-        with progress("rounds", rounds * len(seeds) * len(pairs)) as advance:
-            return {
-                word: play(pair.agent, pair.game, pair.opponent, rounds, seeds, prior=pair.belief,
-                           threads=contest.threads, progress=advance)
-                for word, pair in pairs.items()
-            }  # fmt: skip
-    specs = {
-        word: [match_spec(*match, episodes=rounds, seeds=[seed]) for seed in seeds] for word, match in matches.items()
-    }
-    store = _filled(specs, contest.store, contest.threads)
-    return {word: store.runs(own) for word, own in specs.items()}
-
-
-def read_contestant(word: str) -> Contestant:
-    """An agent from its name and options: KLearning,bonus=sharp."""
-    name, *options = word.split(",")
-    maker = find_maker("agent", name)
-    return Contestant(
-        word, build(maker, "agent", options), {"name": maker.__name__, **option_values(maker, "agent", options)}
-    )
 
 
 def _seeds(text: str) -> list[int]:
     chosen = parse(text)
     return chosen if isinstance(chosen, list) else list(range(checks.whole("seeds", chosen)))
-
-
-def _filled(specs: dict[str, list[Spec]], path: Path, threads: int | None) -> Store:
-    """The store, after running the specs that it lacked."""
-    store = Store(path)
-    tally = run_sweep([spec for own in specs.values() for spec in own], store, threads=threads)
-    if tally.failed:
-        raise OSError(f"{len(tally.failed)} runs failed, so there is nothing to compare")
-    return store

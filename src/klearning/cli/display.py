@@ -92,7 +92,7 @@ def show_json(data: Any) -> None:
     say(json.dumps(plain(data), indent=2, allow_nan=False))
 
 
-def plain(data: Any) -> Any:
+def plain(data: object) -> object:
     if isinstance(data, Mapping):
         return {str(key): plain(value) for key, value in data.items()}
     if isinstance(data, list | tuple):

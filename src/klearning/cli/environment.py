@@ -1,5 +1,6 @@
 """The environment that a line names, with its options, in bins and in copies if the line asks for them."""
 
+import multiprocessing
 import os
 import signal
 from collections.abc import Iterator, Sequence
@@ -7,18 +8,23 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import gymnasium
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode
+
 from klearning.cli.options import parse
 from klearning.cli.user_imports import find, import_user_code
 from klearning.numerics.interrupts import uninterrupted
+from klearning.simulators import environments
+from klearning.simulators.adapters.binned import Binned
+from klearning.simulators.bins import BINS, nested
+
+Env = gymnasium.Env[Any, Any]
 
 MASKS = hasattr(signal, "pthread_sigmask")  # not in Windows
 
 
-def binned(env: Any, bins: Sequence[str], quantiles: bool, horizon: int | None) -> Any:
+def binned(env: Env, bins: Sequence[str], quantiles: bool, horizon: int | None) -> Env:
     """The environment with the bins of the command line, if any."""
-    from klearning.simulators.adapters.binned import Binned
-    from klearning.simulators.bins import BINS
-
     if not bins and not quantiles:
         return env
     counts = bin_counts(bins) if bins else BINS
@@ -35,10 +41,6 @@ def copies(env: Any, count: int, name: str, options: Sequence[str]) -> Iterator[
     if count == 1:
         yield env
         return
-    from gymnasium.vector import AsyncVectorEnv, AutoresetMode
-
-    from klearning.simulators.adapters.binned import Binned
-
     _check_shared_memory(count)
     edges = env.edges if isinstance(env, Binned) else None
     with children_ignoring_ctrl_c():
@@ -62,8 +64,6 @@ def copies(env: Any, count: int, name: str, options: Sequence[str]) -> Iterator[
 
 
 def _check_shared_memory(count: int) -> None:
-    import multiprocessing
-
     try:
         multiprocessing.get_context("spawn").Lock()
     except (OSError, ImportError) as error:
@@ -83,9 +83,7 @@ def children_ignoring_ctrl_c() -> Iterator[None]:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def a_copy(name: str, options: Sequence[str], edges: Any, caller: int) -> Any:
-    from klearning.simulators.adapters.binned import Binned
-
+def a_copy(name: str, options: Sequence[str], edges: Any, caller: int) -> Env:
     if os.getpid() != caller:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that learns
     env = make_environment(name, options)
@@ -98,22 +96,16 @@ def bin_counts(words: Sequence[str]) -> Any:
         if len(words) > 1:
             raise ValueError(f"--bins {' --bins '.join(words)}: give one, or names, --bins NAME=N")
         return parse(words[0])
-    counts: dict[Any, Any] = {}
+    counts = {}
     for word in words:
         path, equals, value = word.partition("=")
         if not equals:
             raise ValueError(f"--bins {word} has no name beside others that have: write NAME=N")
-        *above, name = (int(part) if part.isdigit() else part for part in path.split("."))
-        inner = counts
-        for part in above:
-            inner = inner.setdefault(part, {})
-        inner[name] = parse(value)
-    return counts
+        counts[tuple(int(part) if part.isdigit() else part for part in path.split("."))] = parse(value)
+    return nested(counts)
 
 
-def make_environment(name: str, options: Sequence[str]) -> Any:
-    from klearning.simulators import environments
-
+def make_environment(name: str, options: Sequence[str]) -> Env:
     given: dict[str, Any] = {}
     for option in options:
         key, equals, value = option.partition("=")
@@ -128,10 +120,8 @@ def make_environment(name: str, options: Sequence[str]) -> Any:
         return own_environment(name, given)
 
 
-def own_environment(word: str, given: dict[str, Any]) -> Any:
+def own_environment(word: str, given: dict[str, Any]) -> Env:
     """The environment of file.py:Name or module:Name, or Gymnasium's own module:Name-v0."""
-    import gymnasium
-
     place, _, name = word.rpartition(":")
     import_user_code(place)
     if name in gymnasium.registry:

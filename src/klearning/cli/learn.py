@@ -29,7 +29,19 @@ from klearning.cli.task import SETTINGS, stopping_rules, task_options
 from klearning.cli.user_imports import find_learning_agent
 from klearning.numerics import checks
 from klearning.numerics.files import check_writable, is_stdout
+from klearning.numerics.statistics import FEWEST, mean_interval
+from klearning.simulators.actor import MakesLearner, SimulatorLearner
+from klearning.simulators.callbacks import CSVWriter, TensorBoardWriter
+from klearning.simulators.codec import prior_data
+from klearning.simulators.deployment import Deployment, deployment
+from klearning.simulators.horizons import effective_horizon
+from klearning.simulators.learn import SUGGEST, LearnSettings, learner_for
+from klearning.simulators.learn import learn as let_learn
 from klearning.simulators.limit import EPISODES, Limit, limit
+from klearning.simulators.saving import load_matching
+from klearning.tabular.beliefs.belief import Prior
+from klearning.tabular.trials.agent import LEARNS, check_methods
+from klearning.tabular.trials.runs import seed_list
 
 EXAMPLES = (
     "klearning learn FrozenLake-v1 --episodes 500",
@@ -98,15 +110,13 @@ class Line:
         return any(self.context.get_parameter_source(name) != ParameterSource.DEFAULT for name in names)
 
     def seeds(self) -> tuple[int, ...]:
-        from klearning.tabular.trials.runs import seed_list
-
         if self["seeds"] is None:
             return (self["seed"],)
         if self.typed("seed"):
             raise ValueError(f"--seed and --seeds {self['seeds']} are both there: give one of them")
         return seed_list(parse(self["seeds"]))
 
-    def prior(self) -> Any:
+    def prior(self) -> Prior | None:
         """Stationary unless the line says otherwise: the last one counts."""
         return build_prior(["stationary=yes", *self["prior_options"]]) if self["prior_options"] else None
 
@@ -200,9 +210,6 @@ def learn(context: click.Context, /, environment: str, agent: str, as_json: bool
 
 def check_line(line: Line) -> None:
     """Checks before anything is played."""
-    from klearning.simulators.actor import MakesLearner
-    from klearning.tabular.trials.agent import LEARNS, check_methods
-
     if not isinstance(line.agent, MakesLearner):
         check_methods(line.agent, LEARNS)
     if checks.whole("envs", line["envs"]) > 1 and line["evaluate_every"]:
@@ -215,8 +222,8 @@ def check_line(line: Line) -> None:
 class Outcome(NamedTuple):
     """A learner that has learned, and what is known of its greedy policy."""
 
-    learner: Any
-    deployment: Any
+    learner: SimulatorLearner
+    deployment: Deployment
 
     def mean_returns(self) -> tuple[float, float]:
         """Over all episodes, and over the last."""
@@ -226,9 +233,6 @@ class Outcome(NamedTuple):
 
 def learn_one(line: Line, seed: int, extent: Limit, files: Files, quiet: bool, advance: Advance | None) -> Outcome:
     """One seed: its environment, its learner, and all that is played."""
-    from klearning.simulators.deployment import deployment
-    from klearning.simulators.horizons import effective_horizon
-
     ahead = line["horizon"]
     if ahead is None and 0.0 < line["discount"] < 1.0:
         ahead = effective_horizon(line["discount"])
@@ -239,14 +243,12 @@ def learn_one(line: Line, seed: int, extent: Limit, files: Files, quiet: bool, a
     return Outcome(learner, deployment(learner, env, line["greedy_episodes"]))
 
 
-def learner_of(line: Line, env: Any, seed: int, resume: Path | None, several: bool) -> Any:
+def learner_of(line: Line, env: Any, seed: int, resume: Path | None, several: bool) -> SimulatorLearner:
     """A new learner, or the one of the file that is resumed; of several seeds some may have none yet."""
-    from klearning.simulators.actor import MakesLearner
-    from klearning.simulators.learn import SUGGEST, LearnSettings, learner_for
-    from klearning.simulators.saving import load_matching
-
     if resume is not None and (resume.exists() or not several):
-        return learner_for(load_matching(resume, line.stated(seed)), env)
+        saved = load_matching(resume, line.stated(seed))
+        learner_for(saved, env)  # or an error, if the environment is not the learner's
+        return saved
     prior = line.prior()
     suggests = prior is None and not isinstance(line.agent, MakesLearner)
     settings = LearnSettings(**{name: line[name] for name in SETTINGS})
@@ -258,10 +260,8 @@ def learner_of(line: Line, env: Any, seed: int, resume: Path | None, several: bo
     return learner
 
 
-def tell_prior(prior: Any) -> None:
+def tell_prior(prior: Prior) -> None:
     """A prior in words that could have been typed."""
-    from klearning.simulators.codec import prior_data
-
     data = prior_data(prior)
     reward = data["reward"].pop("kind")
     options = {"reward": reward, **data["reward"], "mass": data["transitions"]["mass"]}
@@ -272,9 +272,6 @@ def tell_prior(prior: Any) -> None:
 
 def play(line: Line, learner: Any, env: Any, extent: Limit, files: Files, quiet: bool, advance: Advance | None) -> None:
     """Up to this much in all, watched and saved; ``advance`` is who follows if there are several learners."""
-    from klearning.simulators.learn import LearnSettings
-    from klearning.simulators.learn import learn as let_learn
-
     rules = stopping_rules(learner, line["stop_when_sure"], line["stop_at_return"])
     film, left = filmed(learner, files.film), extent.after(learner.episodes_done, learner.steps)
     if advance is not None and learner.episodes_done:
@@ -306,8 +303,6 @@ def play(line: Line, learner: Any, env: Any, extent: Limit, files: Files, quiet:
 @contextmanager
 def watchers(left: Limit, files: Files, lively: bool, advance: Advance | None) -> Iterator[list[Any]]:
     """Callbacks: writers of files, and a progress counter if there is no live table."""
-    from klearning.simulators.callbacks import CSVWriter, TensorBoardWriter
-
     what, most = left.counted()
     with ExitStack() as stack:
         callbacks: list[Any] = []
@@ -358,8 +353,6 @@ def show_one(environment: str, outcomes: Sequence[Outcome], files: Files, as_jso
 
 def show_several(environment: str, outcomes: Sequence[Outcome], files: Files, as_json: bool) -> None:
     """One line per seed, their mean, and how well the seeds tell it."""
-    from klearning.numerics.statistics import FEWEST, mean_interval
-
     learners, count = [outcome.learner for outcome in outcomes], len(outcomes)
     played = bool(outcomes[0].deployment.returns)
     names = ["mean return", *([f"of the last {LATE}"] if any(x.episodes_done > LATE for x in learners) else [])]

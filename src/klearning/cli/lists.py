@@ -9,6 +9,7 @@ from klearning.cli.display import show_heading, show_json, show_paragraph
 from klearning.cli.help import Command
 from klearning.cli.param_types import as_json
 from klearning.games.registry import GAMES, PLAYERS
+from klearning.simulators.codec import declared
 from klearning.tabular.agents import AGENTS
 from klearning.tabular.worlds import SOURCES, WORLDS
 
@@ -17,7 +18,7 @@ from klearning.tabular.worlds import SOURCES, WORLDS
 @as_json
 def agents(as_json: bool) -> None:
     """List the agents, with their papers and parameters (for -a NAME=VALUE)."""
-    show_list("agent", {name: (cls, getattr(cls, "paper", "")) for name, cls in AGENTS.items()}, as_json)
+    show_list("agent", {name: (cls, declared(cls).paper) for name, cls in AGENTS.items()}, as_json)
 
 
 @click.command(cls=Command, short_help="List the worlds.", examples=["klearning worlds", "klearning worlds --json"])

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from klearning.cli.user_imports import find_maker
 from klearning.numerics import checks
 from klearning.simulators import codec
 from klearning.tabular.beliefs.belief import Prior
@@ -18,7 +19,7 @@ PRIOR_OPTIONS = ("reward", *REWARD_OPTIONS, *TRANSITION_OPTIONS, "span", "statio
 
 def option_names(maker: Callable[..., Any]) -> list[str]:
     """Parameters that the command line can set, parts of a record after a dot; a prior has its own option."""
-    records = getattr(maker, "records", {})
+    records = codec.declared(maker).records
     parts = [f"{name}.{part}" for name, kinds in records.items() for part in _parts(kinds)]
     return [name for name in inspect.signature(maker).parameters if name != "prior"] + parts
 
@@ -41,10 +42,22 @@ def option_values(maker: Callable[..., Any], kind: str, options: Sequence[str]) 
     names = option_names(maker)
     given = dict(split_option(kind, option, names) for option in options)
     for name in {option.partition(".")[0] for option in given if "." in option}:
-        kinds = maker.records[name]  # type: ignore[attr-defined]
+        kinds = codec.declared(maker).records[name]
         parts = {part: given.pop(f"{name}.{part}") for part in _parts(kinds) if f"{name}.{part}" in given}
         given[name] = codec.build_record(maker, name, {"kind": given.get(name, next(iter(kinds))), **parts})
     return given
+
+
+def call_from_words(kind: str, word: str, options: Sequence[str]) -> dict[str, Any]:
+    """A world, agent, game or player with NAME=VALUE options, as a spec has it."""
+    maker = find_maker(kind, word)
+    return {"name": maker.__name__, **option_values(maker, kind, options)}
+
+
+def read_agent(word: str) -> Any:
+    """An agent from its name and options: KLearning,bonus=sharp."""
+    name, *options = word.split(",")
+    return build(find_maker("agent", name), "agent", options)
 
 
 def build_prior(options: Sequence[str], world: MDP | None = None) -> Prior:

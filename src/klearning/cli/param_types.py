@@ -4,7 +4,6 @@ import inspect
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from importlib import import_module
 from typing import Any
 
 import click
@@ -14,6 +13,7 @@ from klearning.cli.options import PRIOR_OPTIONS, option_names
 from klearning.games.matches import OPPONENTS
 from klearning.games.registry import GAMES, PLAYERS
 from klearning.simulators.codec import WORLD as WORLDS_OWN
+from klearning.simulators.codec import declared
 from klearning.tabular.agents import AGENTS
 from klearning.tabular.beliefs.rewards import FAMILIES
 from klearning.tabular.worlds import WORLDS
@@ -67,7 +67,7 @@ class Pair(Name):
         name, equals, _ = incomplete.partition("=")
         if not equals:
             return [f"{known}=" for known in self.names(ctx)]
-        values = {**VALUES, **choices(AGENTS.get(typed(ctx, "agent") or "KLearning"))}
+        values = {**VALUES, **declared(AGENTS.get(typed(ctx, "agent") or "KLearning")).choices}
         return [f"{name}={value}" for value in values.get(name, ())]
 
 
@@ -81,7 +81,7 @@ class AgentWithOptions(Name):
         option, equals, _ = options[-1].partition("=")
         maker, before = agents_or_players(ctx).get(name), ",".join([name, *options[:-1]])
         if equals:
-            words = [f"{option}={value}" for value in choices(maker).get(option, ())]
+            words = [f"{option}={value}" for value in declared(maker).choices.get(option, ())]
         else:
             words = [f"{known}=" for known in parameters(agents_or_players(ctx), name)]
         return [f"{before},{word}" for word in words]
@@ -101,11 +101,6 @@ def agents_or_players(ctx: click.Context) -> Mapping[str, Any]:
 
 def parameters(makers: Mapping[str, Any], name: str) -> Iterable[str]:
     return option_names(makers[name]) if name in makers else ()
-
-
-def choices(maker: Any) -> Mapping[str, Iterable[str]]:
-    """The words that each option of an agent accepts; a user's agent may list none."""
-    return getattr(maker, "choices", {})
 
 
 def environment_names() -> Iterable[str]:
@@ -132,19 +127,12 @@ def environment_options(ctx: click.Context) -> Iterable[str]:
         return ()
 
 
-def later(module: str, table: str) -> Names:
-    """The names in a table of a benchmark, which is imported when the shell asks."""
-    return lambda ctx: getattr(import_module(f"klearning.lab.benchmarks.{module}"), table)
-
-
 COUNT = Count()
 WORLD_OR_GAME = Name(lambda ctx: [*WORLDS, *GAMES])
 AGENT_OR_PLAYER = Name(agents_or_players)
 AGENT_WITH_OPTIONS = AgentWithOptions(agents_or_players)
 OPPONENT = Name(lambda ctx: [*OPPONENTS, *PLAYERS])
 LEARNING_AGENT = Name(lambda ctx: [*AGENTS, *AGENTS.elsewhere])
-EXPERIMENT = Name(later("bsuite.sweep", "EXPERIMENTS"))
-PROBLEM, CONTROL = (Name(later(f"gymnasium.{module}", "PROBLEMS")) for module in ("toy_text", "control"))
 ENVIRONMENT, ENVIRONMENT_OPTION = Name(lambda ctx: environment_names()), Pair(environment_options)
 AGENT_OPTION = Pair(lambda ctx: parameters(agents_or_players(ctx), typed(ctx, "agent") or "KLearning"))
 WORLD_OPTION = Pair(lambda ctx: parameters(ChainMap(WORLDS, GAMES), typed(ctx, "world") or "deep_sea"))

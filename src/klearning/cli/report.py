@@ -10,6 +10,7 @@ from klearning.cli.display import say, show_json
 from klearning.cli.help import Command
 from klearning.cli.param_types import as_json
 from klearning.cli.stores import show_broken
+from klearning.lab import report as reports
 from klearning.lab.experiments.store import Store
 from klearning.numerics.files import check_writable, is_stdout, write_file
 
@@ -29,8 +30,6 @@ from klearning.numerics.files import check_writable, is_stdout, write_file
 @as_json
 def report(store: Path, output: Path, title: str, open_it: bool, as_json: bool) -> None:
     """Write the runs of a STORE (default: out/store) as one interactive HTML file, which needs no network."""
-    from klearning.lab import report as reports
-
     piped = is_stdout(output)
     if piped and (as_json or open_it):
         raise ValueError(f"--output {output} goes to stdout: leave {'--json' if as_json else '--open'} out")

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -12,13 +11,14 @@ from klearning.cli.help import Command
 from klearning.cli.options import depth_list
 from klearning.cli.param_types import Name, as_json
 from klearning.cli.stores import run_sweep
+from klearning.lab import report as reports
 from klearning.lab.experiments.spec import Spec
 from klearning.lab.experiments.store import Store
+from klearning.lab.papers import DEFAULT, PAPERS
+from klearning.lab.papers.paper import FigureSelection
+from klearning.lab.papers.publish import Publication, publish
 from klearning.numerics import checks
-
-if TYPE_CHECKING:
-    from klearning.lab.papers.paper import FigureSelection  # papers are read only when one is run
-    from klearning.lab.papers.publish import Publication
+from klearning.numerics.display import canvas
 
 EXAMPLES = (
     "klearning reproduce --quick",
@@ -30,14 +30,10 @@ EXAMPLES = (
 
 def figure_names() -> Iterable[str]:
     """Papers, and the figures of all of them."""
-    from klearning.lab.papers import PAPERS
-
     return [*PAPERS, *(name for paper in PAPERS.values() for name in paper.figure_names)]
 
 
 def protocol_names() -> Iterable[str]:
-    from klearning.lab.papers import PAPERS
-
     return [name for paper in PAPERS.values() for name in paper.protocols]
 
 
@@ -80,29 +76,17 @@ def reproduce(
     Without --quick it uses the paper's seeds and depths, and takes many minutes.
     With --device gpu figure 2 has 100,000 seeds, for the agents that a GPU can run.
     """
-    from klearning.lab import report as reports
-    from klearning.lab.papers import DEFAULT, PAPERS
-    from klearning.lab.papers.publish import publish
-    from klearning.numerics.display import canvas
-
     canvas.need_matplotlib()
-    named = bool(words) and words[0] in PAPERS
     options = {
         "seeds": None if seeds is None else checks.whole("seeds", seeds),
         "depths": None if depths is None else depth_list(depths),
     }
-    typed = {
-        "--seeds": seeds,
-        "--depths": depths,
-        "--protocol": protocol,
-        "--device": None if device == "cpu" else device,
-    }
+    other_device = None if device == "cpu" else device
+    typed = {"--seeds": seeds, "--depths": depths, "--protocol": protocol, "--device": other_device}
     line = ["klearning reproduce", *words, *(f"{name} {value}" for name, value in typed.items() if value is not None)]
     command = " ".join([*line, "--quick"] if quick else line)
-    paper = PAPERS[words[0] if named else DEFAULT]
-    selection = paper.select(
-        words[1:] if named else words, command, quick=quick, protocol=protocol, device=device, options=options
-    )
+    name, *figures = words if words and words[0] in PAPERS else (DEFAULT, *words)
+    selection = PAPERS[name].select(figures, command, quick=quick, protocol=protocol, device=device, options=options)
     store = Store(store_path)
     run_stages(selection, store)
     publication = publish(selection, store, out)
@@ -114,7 +98,7 @@ def reproduce(
         say(f"\nfigures, claims.md and report.html are in {out}: open the last in a browser")
 
 
-def run_stages(selection: "FigureSelection", store: Store) -> None:
+def run_stages(selection: FigureSelection, store: Store) -> None:
     """Run what is wanted, then what is wanted now that this is there, until nothing is added."""
     stage: list[Spec] = []
     while len(wanted := selection.wanted(store)) > len(stage):
@@ -125,7 +109,7 @@ def run_stages(selection: "FigureSelection", store: Store) -> None:
             sys.exit(1)
 
 
-def show(publication: "Publication") -> None:
+def show(publication: Publication) -> None:
     for name, claims in publication.claims.items():
         say()
         show_heading(name)

@@ -9,9 +9,9 @@ import click
 import numpy as np
 
 from klearning.cli.display import progress, save_picture, say, show_json, show_table
+from klearning.cli.entries import read_entries
 from klearning.cli.help import Command
-from klearning.cli.matches import is_match, read_match
-from klearning.cli.options import build, build_prior, option_values, parse, prior_data
+from klearning.cli.options import parse
 from klearning.cli.param_types import (
     AGENT_OR_PLAYER,
     COUNT,
@@ -22,18 +22,14 @@ from klearning.cli.param_types import (
     prior_options,
     world_options,
 )
-from klearning.cli.user_imports import find_maker
-from klearning.games.matches import play
 from klearning.games.simplex import in_words
-from klearning.lab.experiments.match_data import build_pairing
 from klearning.lab.experiments.runner import execute
-from klearning.lab.experiments.spec import Spec, make_spec, match_spec
+from klearning.lab.experiments.spec import Spec
 from klearning.lab.experiments.store import Store
 from klearning.numerics import checks
 from klearning.numerics.display.canvas import COLOURS, new_figure, styled
 from klearning.numerics.display.plots import Picture
 from klearning.numerics.files import check_writable, write_file
-from klearning.tabular.trials.run import run as simulate
 from klearning.tabular.trials.runs import MOST_LINES, Runs, geometric_points
 
 FRAMES_A_DECADE = 25  # of a film, by episodes
@@ -104,47 +100,18 @@ def run(
             raise ValueError(f"film={str(film)!r} shows runs on the CPU: leave --film or --device out")
     chosen = parse(seeds)
     count = len(chosen) if isinstance(chosen, list) else checks.whole("seeds", chosen)
-    if is_match(world, opponent):
-        match = read_match(world, world_options, agent, agent_options, opponent, prior_options)
-        pair = build_pairing(*match)
-        with progress("rounds", episodes * count) as advance:
-            runs = play(
-                pair.agent, pair.game, pair.opponent, episodes, chosen,
-                prior=pair.belief, threads=threads, progress=advance, keep=keep,
-            )  # fmt: skip
-    else:
-        place = build(find_maker("world", world), "world", world_options)
-        learner = build(find_maker("agent", agent), "agent", agent_options)
-        prior = build_prior(prior_options, place)
-        with progress("episodes", episodes * count) as advance:
-            runs = simulate(
-                learner, place, prior=prior, episodes=episodes, seeds=chosen, threads=threads, progress=advance,
-                device=device, keep=keep,
-            )  # fmt: skip
-    if as_json:
-        show_json(summary(runs))
-    elif count <= MOST_LINES:
-        show_runs(runs)
-    else:
-        say(runs.summary())
+    [entry] = read_entries(world, world_options, [(agent, agent_options)], opponent, prior_options)
+    more = {"device": device} if entry.unit == "episodes" else {}
+    with progress(entry.unit, episodes * count) as advance:
+        runs = entry.play(episodes=episodes, seeds=chosen, threads=threads, progress=advance, keep=keep, **more)
+    show_result(runs, as_json)
     if not no_figure:
         save_picture(lambda: draw(runs), out, err=as_json)
     if film is not None:
-        at = geometric_points(episodes, FRAMES_A_DECADE)
-        settings: dict[str, Any] = {"episodes": episodes, "seeds": [runs.seeds[0]], "snapshots": at}
-        if is_match(world, opponent):
-            spec = match_spec(*match, **settings)
-        else:
-            calls = _call("world", world, world_options), _call("agent", agent, agent_options)
-            spec = make_spec(*calls, prior_data(prior_options), **settings)
+        frames = geometric_points(episodes, FRAMES_A_DECADE)
+        spec = entry.spec(episodes=episodes, seeds=[runs.seeds[0]], snapshots=frames)
         write_file(film, film_of(spec).encode(), parents=True)
         say(f"filmed: {film}", err=as_json)
-
-
-def _call(kind: str, name: str, options: Sequence[str]) -> dict[str, Any]:
-    """A world or an agent as a spec has it."""
-    maker = find_maker(kind, name)
-    return {"name": maker.__name__, **option_values(maker, kind, options)}
 
 
 def film_of(spec: Spec) -> str:
@@ -155,6 +122,16 @@ def film_of(spec: Spec) -> str:
         store = Store(folder)
         execute(spec, store)
         return report.film(report.summarise(store))
+
+
+def show_result(runs: Runs, as_json: bool) -> None:
+    """Numbers for programs, a table of seeds, or a few lines on very many of them."""
+    if as_json:
+        show_json(summary(runs))
+    elif len(runs.seeds) <= MOST_LINES:
+        show_runs(runs)
+    else:
+        say(runs.summary())
 
 
 def summary(runs: Runs) -> dict[str, Any]:

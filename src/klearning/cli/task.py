@@ -5,6 +5,9 @@ from typing import Any
 
 import click
 
+from klearning.simulators.callbacks import StopAtReturn, StopWhenSure
+from klearning.simulators.learner import Learner
+
 OPTIONS = (
     click.option(
         "--discount", type=float, default=1.0, show_default=True,
@@ -47,9 +50,6 @@ def task_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def stopping_rules(learner: Any, loss: float | None, target: float | None) -> list[Any]:
     """When to stop before the last episode, as callbacks; what was learned before counts."""
-    from klearning.simulators.callbacks import StopAtReturn, StopWhenSure
-    from klearning.simulators.learner import Learner
-
     rules: list[Any] = []
     if loss is not None:
         if not isinstance(learner, Learner):

@@ -12,11 +12,12 @@ from typing import Any
 
 import click
 
-from klearning.cli.compare import read_contestant
 from klearning.cli.display import progress, say, show_json
 from klearning.cli.help import Command
+from klearning.cli.options import read_agent
 from klearning.cli.param_types import AGENT_WITH_OPTIONS, as_json
 from klearning.numerics import checks
+from klearning.simulators.codec import declared
 from klearning.tabular.agents import AGENTS
 
 EXAMPLES = ("klearning warm-up KLearning KLearning,optimism=calibrated PSRL", "klearning warm-up")
@@ -41,7 +42,7 @@ def warm_up(agents: Sequence[str], jobs: int | None, as_json: bool) -> None:
     for word in agents:
         if word in AGENTS.elsewhere:
             raise ValueError(f"agent={word!r} is compiled by JAX, which has no cache here: leave it out")
-        read_contestant(word)
+        read_agent(word)
     jobs = checks.whole("jobs", jobs) if jobs is not None else os.cpu_count() or 1
     if (place := cache.folder()) is None:
         raise OSError("kernels cannot be cached: no cache folder is writable; set NUMBA_CACHE_DIR to one that is")
@@ -62,7 +63,7 @@ def every_setting() -> list[str]:
     return [
         word
         for name, cls in AGENTS.items()
-        for word in [name, *(f"{name},{option}={x}" for option, xs in getattr(cls, "choices", {}).items() for x in xs)]
+        for word in [name, *(f"{name},{option}={x}" for option, xs in declared(cls).choices.items() for x in xs)]
     ]
 
 
@@ -98,7 +99,7 @@ def compile_one(word: str) -> None:
     elif word == PLANS:
         compile_plans()
     else:
-        compile_agent(read_contestant(word).agent)
+        compile_agent(read_agent(word))
 
 
 def compile_agent(agent: Any) -> None:

@@ -27,12 +27,13 @@ from klearning.simulators.episode_report import EpisodeReport
 from klearning.simulators.evaluation import play_returns
 from klearning.simulators.learner import Learner
 from klearning.tabular.models.sweeps import hard_sweep
-from klearning.tabular.optimism.bonuses import BONUSES, BonusName, bonus_named
+from klearning.tabular.optimism.bonuses import BONUSES
 from klearning.tabular.optimism.plan import solve
 from klearning.tabular.optimism.proof import layers_depend
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from rich.table import Table
 
 
 class CSVWriter:
@@ -135,7 +136,7 @@ class LiveView:
             self._shown = now
             self._display.show(self.table())
 
-    def table(self) -> Any:
+    def table(self) -> "Table":
         """The lines shown."""
         from rich.table import Table
 
@@ -204,19 +205,16 @@ class StopWhenSure:
     `greedy_loss` is ``bound``, and ``proved`` says whether it is proved. Needs an agent that has a belief.
     """
 
-    def __init__(self, loss: float, *, every: int = 10, times: int = 3, bonus: BonusName | None = None) -> None:
+    def __init__(self, loss: float, *, every: int = 10, times: int = 3) -> None:
         self.loss = checks.number("loss", loss, 0.0, above=True)
         self.every, self.times = checks.whole("every", every), checks.whole("times", times)
-        if bonus is not None:
-            bonus_named(bonus)
-        self.bonus = bonus
         self.bound, self.proved = np.inf, False
         self._in_a_row = 0
 
     def __call__(self, report: EpisodeReport) -> bool | None:
         if report.episode % self.every:
             return None
-        self.bound, self.proved = greedy_loss(report.learner, self.bonus)
+        self.bound, self.proved = greedy_loss(report.learner)
         self._in_a_row = self._in_a_row + 1 if self.bound <= self.loss else 0
         return self._in_a_row < self.times
 
@@ -228,10 +226,10 @@ class StopWhenSure:
         return f"StopWhenSure(loss={self.loss:g}, every={self.every}, times={self.times})"
 
 
-def greedy_loss(learner: Learner, bonus: BonusName | None = None) -> tuple[float, bool]:
+def greedy_loss(learner: Learner) -> tuple[float, bool]:
     """What an episode of the greedy policy loses against the best, on average over the belief, and if that is proved.
 
-    Let f be the bound of a plan with this bonus (by default the agent's own, or `split`), and J the value of the greedy
+    Let f be the bound of a plan with the agent's bonus (`split` if it has none of ours), and J the value of the greedy
     policy in the mean model. If f bounds the expected optimal value (`Plan.proved`) and layers are independent, then
     E[V* − V^greedy | data] ≤ f − J. With a stationary prior, or a learner that forgets, f − J is an estimate.
     """
@@ -239,7 +237,7 @@ def greedy_loss(learner: Learner, bonus: BonusName | None = None) -> tuple[float
         raise ValueError(f"learner={learner!r} is not a Learner: nothing else has a belief to judge by")
     belief = learner.belief
     own = getattr(learner.agent, "bonus", None)
-    plan = solve(belief, bonus=bonus or (own if own in BONUSES else "split"), tolerance=1e-6)
+    plan = solve(belief, bonus=own if own in BONUSES else "split", tolerance=1e-6)
     model = belief.posterior().model
     value = hard_sweep(model, model.reward, np.zeros((belief.actions, belief.states)), np.zeros(belief.states))
     return plan.bound - float(value), plan.proved and not layers_depend(belief)

@@ -11,8 +11,8 @@ Reading data imports nothing: a name that is not registered is an error that say
 
 import inspect
 import math
-from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from gymnasium import spaces
@@ -42,6 +42,19 @@ class Record(Protocol):
     def data(self) -> dict[str, Any]: ...
 
 
+class Declared(NamedTuple):
+    """What a class says of its parameters. A function, or a class of a user, may say nothing."""
+
+    choices: Mapping[str, Iterable[str]] = {}  # the words that an option accepts
+    records: Mapping[str, Mapping[str, Any]] = {}  # the classes of a parameter that is given as a table, by kind
+    since: Sequence[str] = ()  # parameters that are left out at their defaults, so that names of before stay
+    paper: str = ""
+
+
+def declared(maker: Any) -> Declared:
+    return Declared(**{name: getattr(maker, name) for name in Declared._fields if hasattr(maker, name)})
+
+
 class NotRegistered(ValueError):
     """The data name an agent or a world that is not known here, or not with this code."""
 
@@ -69,11 +82,6 @@ def instance_data(kind: str, thing: Any) -> dict[str, Any]:
     return call_data(kind, {"name": name, **_settings(thing)})
 
 
-def world_data(world: Mapping[str, Any]) -> dict[str, Any]:
-    """A world as data, from some of its data."""
-    return call_data("world", world)
-
-
 def call_data(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """{"name": …}, every parameter of that maker, given or default, and if it is not ours its code."""
     if "name" not in table(kind, given):
@@ -87,7 +95,7 @@ def call_data(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in values.items():
         if value is inspect.Parameter.empty:
             raise ValueError(f"{kind} parameter {key!r} of {name} has no default: give it")
-    late = getattr(REGISTRIES[kind][name], "since", ())  # left out at their defaults, so that names of before stay
+    late = declared(REGISTRIES[kind][name]).since
     parameters = {key: plain(f"{kind} parameter {key}", value) for key, value in values.items()}
     parameters = {key: x for key, x in parameters.items() if key not in late or x != defaults[key]}
     return {"name": name, **parameters, **REGISTRIES[kind].origin(name)}
@@ -100,19 +108,20 @@ def build(kind: str, data: Mapping[str, Any]) -> Any:
 
 
 def build_record(maker: Any, key: str, value: Any) -> Any:
-    """A parameter; one that is given as a table is a record, of a kind that the class lists in ``records``."""
+    """A parameter; one that is given as a table is a record, of a kind that its class declares."""
     if not isinstance(value, Mapping):
         return value
-    kinds, settings = getattr(maker, "records", {}).get(key, {}), dict(value)
+    kinds, settings = declared(maker).records.get(key, {}), dict(value)
     record = kinds[checks.choice(f"{key} kind", settings.pop("kind", None), kinds)]
     for name in settings:
         checks.choice(f"{key} parameter", name, inspect.signature(record).parameters)
     return record(**settings)
 
 
-def build_agent(data: Mapping[str, Any]) -> Any:
+def build_agent(data: Mapping[str, Any]) -> Agent:
     """The agent."""
-    return build("agent", data)
+    agent: Agent = build("agent", data)
+    return agent
 
 
 def build_world(data: Mapping[str, Any], prior: Prior | None = None) -> MDP:
@@ -251,7 +260,7 @@ def _transitions_data(given: Any, beside: Arrays | None) -> dict[str, Any]:
     return {"kind": kind, "mass": mass, "support": _blocks_data("support", rows["support"], beside)}
 
 
-def _blocks_data(field: str, given: Any, beside: Arrays | None) -> Any:
+def _blocks_data(field: str, given: Any, beside: Arrays | None) -> str | list[Any]:
     """Blocks (S_l, A, S_{l+1}) as nested lists, or as a word that says where they are."""
     if isinstance(given, str):
         return checks.choice(f"prior {field}", given, [WORLD])

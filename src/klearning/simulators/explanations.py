@@ -138,9 +138,8 @@ class StateSummary:
         return {"met": words[self.met], "best action": plain(self.best), f"value at step {self.step}": self.value}
 
     def _columns(self) -> dict[str, list[Any]]:
-        names = ("action", "probability", "value", "visits", "reward", "reward_sd")
-        columns = {name.replace("_", " "): [_cell(a, name) for a in self.actions] for name in names}
-        return {**columns, "leads to": [_leads_to(a) for a in self.actions]}
+        rows = [_cells(action) for action in self.actions]
+        return {name: [row[name] for row in rows] for name in rows[0]}
 
     def __repr__(self) -> str:
         return f"{text_summary(f'observation {plain(self.observation)}', self._facts())}\n{text_table(self._columns())}"
@@ -149,10 +148,17 @@ class StateSummary:
         return html_summary(f"observation {plain(self.observation)}", self._facts()) + html_table(self._columns())
 
 
-def _cell(action: ActionSummary, name: str) -> Any:
-    x = getattr(action, name)
-    missing = NOT_ALLOWED if name == "value" and not action.allowed else "–"
-    return missing if x is None else plain(x)
+def _cells(action: ActionSummary) -> dict[str, Any]:
+    """A line of the table; – for what the agent does not know."""
+    numbers = {
+        "probability": action.probability,
+        "value": action.value if action.allowed else NOT_ALLOWED,
+        "visits": action.visits,
+        "reward": action.reward,
+        "reward sd": action.reward_sd,
+    }
+    known = {name: "–" if x is None else x for name, x in numbers.items()}
+    return {"action": plain(action.action), **known, "leads to": _leads_to(action)}
 
 
 def _leads_to(action: ActionSummary, most: int = 3) -> str:

@@ -126,7 +126,7 @@ def learn(
     progress: bool = False,
     save: str | Path | None = None,
     resume: str | Path | None = None,
-) -> Any:
+) -> Actor:
     """Let an agent learn in an environment; returns the `Learner`, with ``returns`` and ``predict``.
 
     ``env`` is an environment or the name of one, ``"FrozenLake-v1"``. It may be a vector of environments,

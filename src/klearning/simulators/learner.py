@@ -16,6 +16,7 @@ first layer of the plan, the one that looks furthest ahead (agents without a bel
 import warnings
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -40,7 +41,7 @@ from klearning.simulators.view import LearnerView
 from klearning.tabular.beliefs.belief import Belief, Prior
 from klearning.tabular.beliefs.posterior import Episode, Posterior
 from klearning.tabular.models.tabular import END
-from klearning.tabular.trials.agent import LEARNS, Agent, as_agent, check_methods
+from klearning.tabular.trials.agent import LEARNS, Agent, Memory, as_agent, check_methods
 from klearning.tabular.trials.streams import streams
 from klearning.tabular.trials.task import Streams, draw_action
 
@@ -165,14 +166,14 @@ class Learner:
             )
 
     @property
-    def memory(self) -> Any:
+    def memory(self) -> Memory:
         """The agent's memory. Its layers have as many states as `starts`, and no spare ones."""
         if self._width != len(self.starts):
             self._resize(len(self.starts))
         return self._memory
 
     @memory.setter
-    def memory(self, memory: Any) -> None:
+    def memory(self, memory: Memory) -> None:
         self._memory, self._width = memory, len(self.starts)
 
     def _resize(self, width: int) -> None:
@@ -331,8 +332,7 @@ class Learner:
                 "rejoin_episode() while another episode is under way: call end_episode() or fork_episode() first"
             )
         with uninterrupted:
-            for name in UNDER_WAY:
-                setattr(self, name, getattr(aside, name))
+            vars(self).update({name: vars(aside)[name] for name in UNDER_WAY})
             self._warned |= aside._warned
 
     def discard_episode(self, aside: "Learner") -> None:
@@ -351,7 +351,7 @@ class Learner:
         self._memory = self.forbidding(self._memory, news)
         self.masks.settle()
 
-    def forbidding(self, memory: Any, masks: dict[int, Flags]) -> Any:
+    def forbidding(self, memory: Memory, masks: dict[int, Flags]) -> Memory:
         """The memory of an agent that plans with no other actions than these in their states."""
         return self.methods.forbid(memory, *forbidden_in(masks.items())) if masks else memory
 
@@ -423,7 +423,11 @@ class Learner:
     @property
     def belief(self) -> Belief:
         """The current belief of an agent that has one; states are numbered as in `policy`."""
-        return self.view.belief()
+        posterior = self.posterior
+        if posterior is None:
+            raise ValueError(f"agent={self.agent!r} holds no belief: it learns values or policies directly")
+        initial, forgets = posterior.model.initial.copy(), self.decay < 1.0
+        return replace(self.empty_belief().after(posterior), initial=initial, forgets=forgets)
 
     def deployed(self) -> tuple[Belief, Floats]:
         """The belief, and the greedy policy as a table (S, A), for `kl.certify`."""
@@ -447,7 +451,8 @@ class Learner:
 
     def policies(self, observations: Sequence[Any], how: str = "soft") -> Floats:
         """π_l(a|o) for all steps and these observations, (horizon, observations, actions); ``how`` as in `predict`."""
-        return self.view.policies(observations, checks.choice("how", how, WAYS))
+        table = self.memory.policy if checks.choice("how", how, WAYS) == "soft" else self.methods.exploit(self.memory)
+        return self.view.by_step(self.masks.restrict(table, len(self.starts)))[:, self.view.columns(observations)]
 
     def by_point(self, policy: Floats) -> Floats:
         """A policy with its states renumbered: END, then all points of the observation space in order.
@@ -455,7 +460,20 @@ class Learner:
         This is how `MDP.from_gymnasium` numbers them. Unmet points have the policy of unmet states. Give it as
         `policy` is, or as (actions, states of all steps); the answer is of the same form.
         """
-        return self.view.by_point(policy)
+        A, H, width = self.actions.count, self.horizon, len(self.starts)
+        if policy.shape == (A, H * width):
+            return np.ascontiguousarray(self.by_point(self.view.by_step(policy)).reshape(-1, A).T)
+        if policy.shape != (H, width, A):
+            raise ValueError(
+                f"policy has shape {policy.shape}: give learner.policy, {(H, width, A)}, or {(A, H * width)}"
+            )
+        if not self.observations.grows:
+            return policy
+        columns = np.full(1 + self.observations.points, width - 1)
+        columns[END] = END
+        for key, k in self.observations.known.items():
+            columns[1 + self.observations.mixed(key)] = min(1 + k, width - 1)
+        return policy[:, columns]
 
     def values(self, observations: Sequence[Any]) -> Floats:
         """Values of the greedy policy from these observations on, at all steps: (horizon, observations).
@@ -477,7 +495,10 @@ class Learner:
         If all points are numbered from the beginning (``grow_states=False``): whether an action was tried there, or
         None of an agent that keeps no count.
         """
-        return self.view.met(observation)
+        if self.observations.grows:
+            return self.observations.knows(observation)
+        tried = self.view.tried([self.view.column(observation)])
+        return None if tried is None else bool(tried[0])
 
     def table(self, step: int = 0, by: str = "observation", draws: int = 30, seed: int = 0) -> "DataFrame":
         """A pandas data frame with a row for every observation met: best action, value, uncertainty, visits.

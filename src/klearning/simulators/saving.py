@@ -51,7 +51,7 @@ def load(path: str | Path) -> SimulatorLearner: ...
 def load(path: str | Path, kind: type[L]) -> L: ...
 
 
-def load(path: str | Path, kind: type[Any] | None = None) -> Any:
+def load(path: str | Path, kind: type[Any] | None = None) -> SimulatorLearner:
     """Load a saved learner, to continue. ``kind``, such as `Learner`, is the class that it must be of."""
     learner = _load(checks.file_path("path", path))
     if kind is not None and not isinstance(learner, kind):
@@ -109,7 +109,7 @@ def build_bins(space: Any, data: Any) -> Bins | None:
     return None if data is None else Bins.from_data(space, data)
 
 
-def bins_data(bins: Bins | None) -> Any:
+def bins_data(bins: Bins | None) -> list[Any] | None:
     return None if bins is None else bins.data()
 
 

@@ -5,7 +5,6 @@ agent that holds no belief it is the agent's own estimate. The bonus that an age
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +12,11 @@ import numpy as np
 
 from klearning.numerics.types import Flags, Floats
 from klearning.simulators.adapters.masks import draw_allowed, restricted
-from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.beliefs.posterior import Posterior, mean_rewards
+from klearning.tabular.beliefs.transitions import Dirichlet
 from klearning.tabular.beliefs.value_draws import Spread, value_spread
 from klearning.tabular.models.sweeps import all_action_values, hard_sweep, policy_sweep
-from klearning.tabular.models.tabular import END
+from klearning.tabular.trials.agent import Memory
 from klearning.tabular.trials.task import draw_action
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class LearnerView:
     # Arrays
 
     @property
-    def memory(self) -> Any:
+    def memory(self) -> Memory:
         return self.learner.memory
 
     @property
@@ -106,11 +105,11 @@ class LearnerView:
     @property
     def is_bayesian(self) -> bool:
         """Whether the agent began with the learner's prior: others count frequencies, which are not a distribution."""
-        p, prior = self.posterior, self.learner.prior
+        p, prior, rows = self.posterior, self.learner.prior, self.learner.prior.transitions
         if p is None:
             return False
         same = all(np.array_equal(x, y) for x, y in zip(p.prior, prior.reward.numbers(), strict=True))
-        return same and p.total == getattr(prior.transitions, "mass", 1.0)
+        return same and p.total == (rows.mass if isinstance(rows, Dirichlet) else 1.0)
 
     def at_step(self, table: Floats, step: int) -> Floats:
         """The columns of one step, of an array with one for every state or for every row of the tables."""
@@ -133,46 +132,6 @@ class LearnerView:
         if not isinstance(observations, Iterable) or isinstance(observations, Mapping):
             raise ValueError(f"observations={observations!r} is one: give a list, [{observations!r}]")
         return [self.column(observation) for observation in observations]
-
-    def met(self, observation: Any) -> bool | None:
-        """See `Learner.met`."""
-        if self.learner.observations.grows:
-            return self.learner.observations.knows(observation)
-        tried = self.tried([self.column(observation)])
-        return None if tried is None else bool(tried[0])
-
-    def policies(self, observations: Sequence[Any], how: str) -> Floats:
-        """See `Learner.policies`."""
-        learner = self.learner
-        table = self.memory.policy if how == "soft" else learner.methods.exploit(self.memory)
-        table = learner.masks.restrict(table, len(learner.starts))
-        return self.by_step(table)[:, self.columns(observations)]
-
-    def by_point(self, policy: Floats) -> Floats:
-        """See `Learner.by_point`."""
-        learner, observations = self.learner, self.learner.observations
-        A, H, width = learner.actions.count, learner.horizon, len(learner.starts)
-        if policy.shape == (A, H * width):
-            return np.ascontiguousarray(self.by_point(self.by_step(policy)).reshape(-1, A).T)
-        if policy.shape != (H, width, A):
-            raise ValueError(
-                f"policy has shape {policy.shape}: give learner.policy, {(H, width, A)}, or {(A, H * width)}"
-            )
-        if not observations.grows:
-            return policy
-        columns = np.full(1 + observations.points, width - 1)
-        columns[END] = END
-        for key, k in observations.known.items():
-            columns[1 + observations.mixed(key)] = min(1 + k, width - 1)
-        return policy[:, columns]
-
-    def belief(self) -> Belief:
-        """See `Learner.belief`."""
-        posterior, learner = self.posterior, self.learner
-        if posterior is None:
-            raise ValueError(f"agent={learner.agent!r} holds no belief: it learns values or policies directly")
-        initial, forgets = posterior.model.initial.copy(), learner.decay < 1.0
-        return replace(learner.empty_belief().after(posterior), initial=initial, forgets=forgets)
 
     # Actions
 
@@ -204,4 +163,4 @@ class LearnerView:
         tried = None if visits is None else float(self.at_step(visits, l)[:, column].sum())
         value = float(self.at_step(self.values, l)[column])
         probability = 1.0 if how == "greedy" else float(self.at_step(self.memory.policy, l)[a, column])
-        return {"met": self.met(observation), "visits": tried, "value": value, "probability": probability}
+        return {"met": self.learner.met(observation), "visits": tried, "value": value, "probability": probability}

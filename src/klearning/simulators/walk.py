@@ -44,11 +44,10 @@ class Walk:
 
     ``numbering`` says what an observation is: the state's number ``within`` its layer, or ``through`` all
     layers. ``auto`` is within if all layers are the same model and through elsewhere, so that what is
-    observed always says what may happen next. ``noise`` overrides the MDP's own with a standard deviation
-    for every (action, state).
+    observed always says what may happen next.
     """
 
-    def __init__(self, mdp: MDP, numbering: str = "auto", noise: Floats | None = None) -> None:
+    def __init__(self, mdp: MDP, numbering: str = "auto") -> None:
         if not isinstance(mdp, MDP):
             raise ValueError(f"mdp={mdp!r} is not an MDP: give one, for example deep_sea(10)")
         checks.choice("numbering", numbering, NUMBERINGS)
@@ -57,12 +56,8 @@ class Walk:
         self.within = numbering == "within" or (numbering == "auto" and self.stationary)
         self.observations = max(mdp.widths) if self.within else mdp.states
         self.state, self.layer, self.over = 0, 0, True
-        self._bernoulli = noise is None and isinstance(mdp.noise, str)
-        self._noise: Floats | None = None
-        if noise is not None:
-            self._noise = checks.counts("noise", noise, mdp.reward.shape)
-        elif np.any(table := mdp.noise_table):
-            self._noise = table
+        self._bernoulli = isinstance(mdp.noise, str)
+        self._noise: Floats | None = table if np.any(table := mdp.noise_table) else None
         self._offsets = mdp.layers.tolist()
         self._start = mdp.initial.cumsum()
 

@@ -300,7 +300,7 @@ def test_bandit_scores_are_theirs():
         table = pd.DataFrame(
             [(t, t * r) for r in rate for t in episodes], columns=["episode", "total_regret"]
         )  # fmt: skip
-        scores.append(bsuite_scores.bandit_score(table.episode, table.total_regret))
+        scores.append(bsuite_scores.regret_score("bandit", table.episode, table.total_regret))
         assert scores[-1] == pytest.approx(bandit_analysis.score(table), abs=1e-12)
     assert min(scores) == 0.0
     assert max(scores) > 0.9
@@ -330,9 +330,9 @@ MISTAKES = {
     "all late": (lambda: bsuite_scores.deep_sea_score([10], [10_001], [0]), "no row that counts"),
     "all early": (lambda: bsuite_scores.deep_sea_stochastic_score([10], [99], [0]), "no row that counts"),
     "episode 0": (lambda: bsuite_scores.deep_sea_score([10], [0], [0]), "episode=0 is too small"),
-    "nan": (lambda: bsuite_scores.bandit_score([1], [np.nan]), "not finite"),
-    "no end": (lambda: bsuite_scores.bandit_score([20_000], [3.0]), "no row at 10000"),
-    "no rows": (lambda: bsuite_scores.bandit_score([], []), "no row at 0"),
+    "nan": (lambda: bsuite_scores.regret_score("bandit", [1], [np.nan]), "not finite"),
+    "no end": (lambda: bsuite_scores.regret_score("bandit", [20_000], [3.0]), "no row at 10000"),
+    "no rows": (lambda: bsuite_scores.regret_score("bandit", [], []), "no row at 0"),
     "size": (lambda: bsuite.deep_sea(0), "size=0 is too small"),
     "seed": (lambda: bsuite.deep_sea(3, mapping_seed=None), "mapping_seed=None is not a whole number"),  # type: ignore[arg-type]
 }

@@ -91,7 +91,7 @@ def test_games_of_several_seeds(tmp_path):
 def test_all_episodes_of_several_seeds_are_single_runs(tmp_path):
     """Without points every run is a part of its own: more seeds later are more folders, and the names are theirs."""
     spec = small(keep="all")
-    names = [part.name for part in spec.parts()]
+    names = [part.name for part in spec.parts]
     assert names == [spec.single(k).name for k in range(3)]
     assert names[1] == make_spec(WORLD | {"seed": 1}, K_LEARNING, PRIOR, episodes=30, seeds=[1]).name
     store = Store(tmp_path)
@@ -153,14 +153,14 @@ def test_arrays_of_another_form_are_refused(store, tmp_path):
 
 @pytest.mark.parametrize("seeds", [1, 4, 5, 64, 100, 1000])
 def test_parts_are_the_whole(seeds):
-    parts = small(seeds=seeds).parts()
+    parts = small(seeds=seeds).parts
     assert [seed for part in parts for seed in range(part.seed, part.seed + part.seeds)] == list(range(seeds))
     assert all(part.seeds == PART for part in parts[:-1])
     again = spec_from_json(parts[-1].canonical)
     assert (again.name, again.seeds) == (parts[-1].name, parts[-1].seeds)
-    more = small(seeds=seeds + PART).parts()
+    more = small(seeds=seeds + PART).parts
     assert [part.name for part in more][: seeds // PART] == [part.name for part in parts][: seeds // PART]
-    assert len(small(seeds=seeds, device="gpu").parts()) == 1
+    assert len(small(seeds=seeds, device="gpu").parts) == 1
 
 
 @pytest.mark.parametrize("how", [Stopped, TimedOut])

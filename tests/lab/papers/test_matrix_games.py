@@ -31,6 +31,7 @@ from klearning.lab.papers.odonoghue_lattimore_osband2021.regret import (
 from klearning.lab.papers.paper import FigureSelection
 from klearning.lab.papers.publish import publish
 from klearning.lab.report import build, films, paper_charts
+from klearning.lab.report.charts import chart_data
 from klearning.lab.report.labels import looks
 from klearning.lab.report.mixtures import match_film, mixtures_of
 
@@ -160,15 +161,14 @@ def test_curves_on_a_page_are_means_of_what_was_kept(store, monkeypatch):
     assert len(shown) == 12
     assert shown[0].title == "Games: rock-paper-scissors, against a best response"
     results = SMALL.read(store)
-    for series, agent in zip(shown[0].chart.series, PLAYERS, strict=True):
-        assert series.label == agent
-        np.testing.assert_allclose(series.y, results[ROCK, WORST, agent].regret.mean(axis=0), rtol=1e-5, atol=1e-8)
-        assert series.low is not None
-        assert series.high is not None
-        assert all(low <= y <= high for low, y, high in zip(series.low, series.y, series.high, strict=True))
-    colours = [series.colour for series in shown[0].chart.series]
+    drawn = chart_data(shown[0].plot)["series"]
+    for series, agent in zip(drawn, PLAYERS, strict=True):
+        assert series["label"] == agent
+        np.testing.assert_allclose(series["y"], results[ROCK, WORST, agent].regret.mean(axis=0), rtol=1e-5, atol=1e-8)
+        assert all(low <= y <= high for low, y, high in zip(series["low"], series["y"], series["high"], strict=True))
+    colours = [series["colour"] for series in drawn]
     assert len(set(colours)) == 4
     assert looks(["KLearning", "PSRL"]) == [(colours[0], 0), (colours[2], 0)]
     flat = next(exhibit for exhibit in shown if "rock-paper-scissors, against the equilibrium" in exhibit.title)
-    assert {y for series in flat.chart.series for y in series.y} == {0}  # rounding is not shown as regret
-    assert "klearning reproduce a_paper regret" in shown[0].settings
+    assert {y for series in chart_data(flat.plot)["series"] for y in series["y"]} == {0}  # rounding is not regret
+    assert "klearning reproduce a_paper regret" in shown[0].more

@@ -57,7 +57,7 @@ def test_figures_are_the_same_bytes_twice(filled, published, tmp_path):
 def test_a_second_call_runs_nothing(filled):
     again = fill(filled, TINY)
     assert again.done == 0
-    assert again.skipped == len({part.name for spec in TINY.specs() for part in spec.parts()})
+    assert again.skipped == len({part.name for spec in TINY.specs() for part in spec.parts})
 
 
 def test_a_figure_without_its_runs_says_which(tmp_path):

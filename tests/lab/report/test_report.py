@@ -428,7 +428,7 @@ def test_the_command_behind_a_figure_is_said_only_where_it_is_true(filled, tmp_p
 
 def test_the_command_of_figure_2_and_of_the_bayes_regret():
     assert command_of(list(LearningTime(depths=[4, 6], seeds=1, cap=777, left_out=False).runs().values())) == ""
-    quick = [part for spec in replace(BayesRegret().small(), worlds=2).runs().values() for part in spec.parts()]
+    quick = [part for spec in replace(BayesRegret().small(), worlds=2).runs().values() for part in spec.parts]
     assert command_of(quick) == "klearning reproduce bayes_regret --quick"
     mine = make_spec(quick[0].world, {"name": "Random"}, quick[0].prior, episodes=200, protocol="bayes")
     assert is_drawn_here([mine])

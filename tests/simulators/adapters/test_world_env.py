@@ -224,8 +224,6 @@ def test_bad_construction():
         WorldEnv("deep_sea")
     with pytest.raises(ValueError, match="did you mean 'within'"):
         WorldEnv(kl.deep_sea(3), numbering="withn")
-    with pytest.raises(ValueError, match="noise has shape"):
-        WorldEnv(kl.deep_sea(3), noise=np.zeros((2, 5)))
 
 
 def test_vectors_of_environments():

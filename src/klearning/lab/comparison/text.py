@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from klearning.numerics.display.markup import Html, join, number, paragraph, table
+from klearning.numerics.display.summaries import text_table
 from klearning.numerics.statistics import FEWEST, Interval
 
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
 MOST_PAIRS = 15  # printed
 DIGITS = 3
-RULER = "  "  # between two columns
 
 
 def title(c: "Comparison") -> str:
@@ -122,16 +122,12 @@ def pair_table(c: "Comparison") -> tuple[list[str], list[list[str]]]:
 def text(c: "Comparison") -> str:
     heads, rows = pair_table(c)
     more = [f"… and {len(rows) - MOST_PAIRS} more pairs: .frame('pairs')"] if len(rows) > MOST_PAIRS else []
-    parts = [title(c), *_lines(*agent_table(c)), "", *_lines(heads, rows[:MOST_PAIRS]), *more, "", c.sentence]
+    parts = [title(c), _lines(*agent_table(c)), "", _lines(heads, rows[:MOST_PAIRS]), *more, "", c.sentence]
     return "\n".join(parts)
 
 
-def _lines(heads: list[str], rows: list[list[str]]) -> list[str]:
-    widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
-    return [
-        RULER.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in [heads, *rows]
-    ]
+def _lines(heads: list[str], rows: list[list[str]]) -> str:
+    return text_table(dict(zip(heads, map(list, zip(*rows, strict=True)), strict=True)))
 
 
 def html(c: "Comparison") -> Html:

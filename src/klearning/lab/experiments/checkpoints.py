@@ -10,7 +10,6 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
@@ -56,7 +55,8 @@ class Watch:
 
 def write_checkpoint(path: Path, name: str, arrays: Arrays) -> None:
     """Keep what was done so far of the work of this name."""
-    data = packed(arrays | {"work": _work(name)})
+    work = json.dumps({"name": name, "versions": versions()}).encode()
+    data = packed(arrays | {"work": np.frombuffer(work, np.uint8)})
     try:
         write_whole(path, bytes.fromhex(checksum(data)) + data, links=False)
     except OSError as error:
@@ -67,7 +67,9 @@ def read_checkpoint(path: Path, name: str) -> Arrays:
     """The checkpoint of this name and these versions; ValueError if there is none."""
     try:
         with opened(path, MOST_BYTES) as file:
-            if bytes.fromhex(checksum_of(file, CHECKSUM_BYTES)) != _first(file):
+            found = bytes.fromhex(checksum_of(file, CHECKSUM_BYTES))
+            file.seek(0)
+            if file.read(CHECKSUM_BYTES) != found:
                 raise ValueError("the checkpoint has another checksum")
             arrays = unpack(file, most=MOST_BYTES)[1]
     except OSError as error:
@@ -80,12 +82,3 @@ def read_checkpoint(path: Path, name: str) -> Arrays:
         warnings.warn(text, RuntimeWarning, stacklevel=2)
         raise ValueError("the checkpoint is by other versions")
     return arrays
-
-
-def _first(file: BinaryIO) -> bytes:
-    file.seek(0)
-    return file.read(CHECKSUM_BYTES)
-
-
-def _work(name: str) -> np.typing.NDArray[np.uint8]:
-    return np.frombuffer(json.dumps({"name": name, "versions": versions()}).encode(), np.uint8)

@@ -47,15 +47,11 @@ def settings(spec: Spec) -> Row:
         "episodes": spec.episodes,
         "stop": spec.stop,
         "evaluate_every": spec.evaluate_every,
-        "snapshots": _cell(list(spec.snapshots)) if spec.snapshots else "[]",
-        **{name: _cell(_plain(value)) for name, value in spec.data().items() if name in RARE},
+        "snapshots": _cell(spec.snapshots),
+        **{name: _cell(value) for name, value in spec.data().items() if name in RARE},
         "seed": spec.seed,
         "seeds": spec.seeds,
     }
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def row_of(spec: Spec, facts: Mapping[str, Any]) -> Row:
@@ -88,7 +84,7 @@ def _flat(column: str, data: Any) -> Row:
 
 def _cell(value: Any) -> Any:
     """A number or text as it is; a list as JSON, or if that is long as its checksum."""
-    if not isinstance(value, list):
+    if not isinstance(value, list | tuple):
         return value
     text = json.dumps(value)
     return text if len(text) <= LONGEST else f"{len(value)} entries, sha256 {checksum(text.encode())[:12]}"

@@ -31,7 +31,7 @@ def seeds_to_run(specs: Iterable[Spec], store: Store, looks: Sequence[int] = LOO
     As long as it grows once all of it is there, more is to be run. Runs that do not end when solved are always in it.
     """
     experiments: dict[str, list[Spec]] = {}
-    for part in {part.name: part for spec in specs for part in spec.parts()}.values():
+    for part in {part.name: part for spec in specs for part in spec.parts}.values():
         experiments.setdefault(replace(part, seed=0, seeds=1).canonical, []).append(part)
     solved = {row["name"]: row["solved_seeds"] or 0 for row in store.rows()} if looks else {}
     return [part for parts in experiments.values() for part in _so_far(parts, solved, looks)]

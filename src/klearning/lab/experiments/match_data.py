@@ -5,7 +5,7 @@ prior is {"reward": …} alone; of a Markov game it is that of a world.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from klearning.games.game import Game
 from klearning.games.markov import MarkovGame
@@ -15,17 +15,9 @@ from klearning.numerics import checks
 from klearning.simulators import codec
 from klearning.tabular.beliefs.belief import Prior
 from klearning.tabular.beliefs.rewards import Gaussian
+from klearning.tabular.trials.runs import Meeting
 
 Data = dict[str, Any]
-
-
-class Pairing(NamedTuple):
-    """Who plays what against whom, and what both believe."""
-
-    agent: Player
-    game: Game | MarkovGame
-    opponent: Player
-    belief: Gaussian | Prior
 
 
 def opponent_data(opponent: Any, agent: Data) -> Data:
@@ -70,10 +62,10 @@ def _with_noise(reward: Any, noise: float) -> Any:
     return reward
 
 
-def build_pairing(game: Data, agent: Data, opponent: Data, prior: Data) -> Pairing:
+def build_meeting(game: Data, agent: Data, opponent: Data, prior: Data) -> Meeting:
     """The things themselves; ValueError if they do not fit together."""
     place, ours, theirs = _build(game), codec.build("player", agent), codec.build("player", opponent)
-    return Pairing(ours, place, theirs, checked_belief(ours, place, theirs, build_belief(prior)))
+    return Meeting(ours, place, checked_belief(ours, place, theirs, build_belief(prior)), theirs)
 
 
 def build_belief(prior: Data) -> Gaussian | Prior:

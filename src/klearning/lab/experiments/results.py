@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from klearning.lab.experiments.match_data import Pairing
 from klearning.lab.experiments.spec import Spec, build_agent, build_match, build_prior, build_world
 from klearning.numerics.types import Arrays
-from klearning.tabular.trials.runs import DIAGNOSTIC, Runs, joined
+from klearning.tabular.trials.runs import DIAGNOSTIC, Meeting, Runs, joined
 
 BY_EPISODE = {"values": "f", "returns": "f", "hits": "b"}  # what every run has, and of which kind
 OF_POINTS = {"regret": "f", "first_hit": "f", "solved": "f"}  # what those have, too, of which some episodes are kept
@@ -25,12 +24,12 @@ class SpecSetting:
         self.spec = spec
 
     @cached_property
-    def match(self) -> Pairing:
+    def match(self) -> Meeting:
         return build_match(self.spec)
 
     @cached_property
     def world(self) -> Any:
-        return build_world(self.spec) if self.spec.kind == "world" else self.match.game
+        return build_world(self.spec) if self.spec.kind == "world" else self.match.world
 
     @cached_property
     def agent(self) -> Any:
@@ -38,7 +37,7 @@ class SpecSetting:
 
     @cached_property
     def prior(self) -> Any:
-        return build_prior(self.spec, self.world) if self.spec.kind == "world" else self.match.belief
+        return build_prior(self.spec, self.world) if self.spec.kind == "world" else self.match.prior
 
     @cached_property
     def opponent(self) -> Any:

@@ -83,8 +83,8 @@ class MatchRun(Match):
     """A player in a game against an opponent."""
 
     def __init__(self, spec: Spec) -> None:
-        pair = build_match(spec)
-        super().__init__(pair.agent, pair.game, pair.opponent, pair.belief, spec.seed, spec.episodes, keep=False)
+        agent, game, prior, opponent = build_match(spec)
+        super().__init__(agent, game, opponent, prior, spec.seed, spec.episodes, keep=False)
 
     def snapshot(self) -> Arrays:
         """All visits so far, and the two policies that were played last."""
@@ -112,13 +112,11 @@ class ManyRuns:
             for count in one.chunks(size=size):
                 self.played += count
                 if one.done:
-                    self.finished.append(self._kept(one.result()))
+                    arrays = {name: x for name, x in one.result().items() if name != "visits"}
+                    self.finished.append(at_points(arrays, self.spec.keep))
                 yield count
                 if one.done:
                     break
-
-    def _kept(self, arrays: Arrays) -> Arrays:
-        return at_points({name: x for name, x in arrays.items() if name != "visits"}, self.spec.keep)
 
     def state(self) -> Arrays:
         return stacked(self.finished) if self.finished else {}

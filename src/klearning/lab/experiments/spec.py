@@ -28,7 +28,6 @@ import numpy as np
 from klearning.games.player import Player
 from klearning.games.registry import GAMES
 from klearning.lab.experiments import match_data
-from klearning.lab.experiments.match_data import Pairing
 from klearning.numerics import checks
 from klearning.numerics.files import json_from
 from klearning.simulators import codec
@@ -37,7 +36,7 @@ from klearning.tabular.beliefs.belief import Belief, Prior
 from klearning.tabular.beliefs.rewards import Gaussian
 from klearning.tabular.models.mdp import MDP
 from klearning.tabular.trials.agent import Agent
-from klearning.tabular.trials.runs import points_to_keep
+from klearning.tabular.trials.runs import Meeting, points_to_keep
 from klearning.tabular.worlds.registry import WORLDS
 
 VERSION = 1
@@ -89,7 +88,7 @@ class Spec:
 
     def data(self) -> dict[str, Any]:
         """All of it by field, without what is optional and at its default."""
-        values = {key: getattr(self, key) for key in FIELDS}
+        values = {key: vars(self)[key] for key in FIELDS}
         return {key: value for key, value in values.items() if key not in OPTIONAL or value != OPTIONAL[key]}
 
     @property
@@ -106,12 +105,9 @@ class Spec:
         """One of its runs, with all episodes kept: a spec of its own."""
         return replace(self.some(seed, 1), keep=())
 
+    @cached_property
     def parts(self) -> list["Spec"]:
         """Parts that are run as one job and kept as one file: one run, or `PART` of which some episodes are kept."""
-        return self._parts
-
-    @cached_property
-    def _parts(self) -> list["Spec"]:
         size = self.seeds if self.device != "cpu" else PART if self.keep else 1
         if self.seeds <= size:
             return [self]
@@ -156,7 +152,7 @@ def make_spec(
     if name in GAMES and name not in WORLDS:
         raise ValueError(f"world={name!r} is a game: give an opponent, such as 'best_response', to match_spec")
     knows = codec.prior_data(prior if prior is not None else Prior())
-    parties = {"world": codec.world_data(world), "agent": codec.agent_data(agent), "prior": knows}
+    parties = {"world": codec.call_data("world", world), "agent": codec.agent_data(agent), "prior": knows}
     spec = Spec(
         **_with_seeds(parties, seeds),
         episodes=checks.whole("episodes", episodes),
@@ -284,11 +280,11 @@ def build_world(spec: Spec) -> MDP:
     return codec.build_world(spec.world, codec.build_prior(prior))
 
 
-def build_match(spec: Spec) -> Pairing:
+def build_match(spec: Spec) -> Meeting:
     """Both players, their game and what they believe; ValueError if the spec has no opponent."""
     if spec.opponent is None:
         raise ValueError(f"spec {spec.name[:12]} has no opponent: it is of a world, not of a game")
-    return match_data.build_pairing(spec.world, spec.agent, spec.opponent, spec.prior)
+    return match_data.build_meeting(spec.world, spec.agent, spec.opponent, spec.prior)
 
 
 def build_agent(spec: Spec) -> Agent:

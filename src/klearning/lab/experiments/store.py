@@ -105,7 +105,7 @@ class Store:
         return self.path / "checkpoints" / f"{name}.npz"
 
     def __contains__(self, spec: Spec) -> bool:
-        return all(self._has(part.name) for part in spec.parts())
+        return all(self._has(part.name) for part in spec.parts)
 
     def _has(self, name: str) -> bool:
         """Whether there is a run of this name: a folder, reached by folders alone."""
@@ -157,7 +157,7 @@ class Store:
 
         A store keeps no clock: their ``seconds`` are nan.
         """
-        parts = [part for spec in specs for part in spec.parts()]
+        parts = [part for spec in specs for part in spec.parts]
         return together([runs_of(part, self.arrays(part)) for part in parts])
 
     def arrays(self, spec: Spec) -> Arrays:
@@ -203,7 +203,7 @@ class Store:
     def missing(self, specs: Iterable[Spec]) -> list[Spec]:
         """The parts of them that are not there, each once; what is there and broken is set aside first."""
         absent = []
-        for part in {part.name: part for spec in specs for part in spec.parts()}.values():
+        for part in {part.name: part for spec in specs for part in spec.parts}.values():
             if part in self and not self.is_sound(part):
                 self.set_aside(self.folder(part.name))
             if part not in self:
@@ -358,7 +358,7 @@ def _as_csv(table: dict[str, list[Any]]) -> bytes:
     return text.getvalue().encode()
 
 
-def _literal(value: Any) -> Any:
+def _literal(value: object) -> object:
     """A cell that a spreadsheet does not read as a formula."""
     if isinstance(value, str) and value[:1] in FORMULA:
         try:

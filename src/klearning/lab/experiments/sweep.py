@@ -38,7 +38,7 @@ def sweep(
     under way when the process ends resumes from its last checkpoint in the next sweep, whose progress is told of what
     the checkpoint has. ``finished`` is told of every part.
     """
-    wanted = {part.name: part for spec in specs for part in spec.parts()}
+    wanted = {part.name: part for spec in specs for part in spec.parts}
     limit, path = None if timeout == float("inf") else timeout, str(store.path.absolute())
     missing = {part.canonical: part for part in store.missing(wanted.values())}
     jobs = [Job(work, path, limit, checkpoint_seconds) for work in missing]

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from klearning.numerics.statistics import Interval
+
 
 class Claim(NamedTuple):
     """A sentence, its place, whether it holds, and the numbers behind that. None: not enough was run to tell."""
@@ -33,6 +35,11 @@ def claims_page(claims: Sequence[Claim], title: str) -> str:
     """A heading and a table, in Markdown."""
     rows = [(c.mark, c.sentence, c.place, c.numbers) for c in claims]
     return f"## {title}\n\n{table(('', 'claim', 'where', 'numbers'), rows)}"
+
+
+def interval_text(x: Interval, form: str = ".0f") -> str:
+    """12 [10, 14]."""
+    return f"{x.estimate:{form}} [{x.low:{form}}, {x.high:{form}}]"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

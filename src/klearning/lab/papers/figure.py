@@ -49,16 +49,8 @@ def by_data(contestants: Mapping[str, Agent]) -> dict[str, str]:
     return {json.dumps(agent_data(agent), sort_keys=True): label for label, agent in contestants.items()}
 
 
-class Reference(NamedTuple):
-    """A curve to compare with, and how it is dashed (0, 1 or 2)."""
-
-    label: str
-    line: int
-    y: Floats
-
-
 class Curve(NamedTuple):
-    """One of a plot; whose class it is gives it its colour, and without one it is there to compare with."""
+    """One of a plot. The class of its agent gives it its colour; a curve without one is there to compare with."""
 
     label: str
     family: str
@@ -66,6 +58,8 @@ class Curve(NamedTuple):
     y: Floats
     low: Floats | None = None
     high: Floats | None = None
+    note: list[str] | None = None  # said beside its points, e.g. how many seeds
+    line: int = 1  # how it is dashed, 0, 1 or 2, if it has no class
 
 
 class Plot(NamedTuple):
@@ -85,6 +79,13 @@ def mean_curve(label: str, family: str, x: Floats, paths: Floats) -> Curve:
     shown = paths.round(9)
     mean, error = shown.mean(axis=0), 1.96 * shown.std(axis=0, ddof=1) / np.sqrt(len(shown))
     return Curve(label, family, x, mean, mean - error, mean + error)
+
+
+def least_optimism(runs: Runs) -> float:
+    """The least of mean bound − mean V* over all episodes, in standard errors: below zero it is not a bound."""
+    slack = runs.diagnostics["bound"] - runs.optimal_values[:, None]
+    error = slack.std(axis=0, ddof=1) / np.sqrt(len(slack))
+    return float((slack.mean(axis=0) / error).min())
 
 
 class Introduction(NamedTuple):
@@ -138,7 +139,7 @@ class Figure(Generic[R]):
     def results(self, store: Store) -> dict[Any, Runs]:
         """Results of `runs`, by key, of as many seeds as the looks let run; KeyError if a part is missing."""
         wanted = {part.name for part in self.wanted(store)}
-        parts = {key: [part for part in spec.parts() if part.name in wanted] for key, spec in self.specs.items()}
+        parts = {key: [part for part in spec.parts if part.name in wanted] for key, spec in self.specs.items()}
         return {key: store.runs(own) for key, own in parts.items() if own}
 
     def read(self, store: Store) -> R:
@@ -183,7 +184,7 @@ class Figure(Generic[R]):
         protocol = f" --protocol {self.protocol.name}" if self.protocol else ""
         sizes = {"": self, " --quick": self.small()}
         return {
-            f"{self.name}{protocol}{option}": {part.name for spec in figure.specs.values() for part in spec.parts()}
+            f"{self.name}{protocol}{option}": {part.name for spec in figure.specs.values() for part in spec.parts}
             for option, figure in sizes.items()
         }
 
@@ -211,6 +212,6 @@ class Figure(Generic[R]):
         figure, results = largest
         return Verdict(self.title, figure.size, figure.claims(results))
 
-    def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Reference]:
+    def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Curve]:
         """Curves that belong beside these runs in a chart against ``axis``, a parameter of worlds or `episode`."""
         return []

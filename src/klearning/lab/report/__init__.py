@@ -5,6 +5,7 @@ from pathlib import Path
 from klearning.lab.experiments.store import Store
 from klearning.lab.experiments.summaries import StoreSummary, summarise
 from klearning.lab.report import films, mixtures, sections
+from klearning.lab.report.charts import chart_data
 from klearning.lab.report.document import LIMIT, TITLE, as_json, document
 from klearning.lab.report.labels import agent_label, world_label
 from klearning.lab.report.plane import PlaneFilm
@@ -39,7 +40,7 @@ def build(summary: StoreSummary, title: str = "") -> str:
     ]
     shown = [*regret_exhibits, *depth_exhibits, *paper_exhibits]
     data = {
-        "charts": {exhibit.chart.name: exhibit.chart.data() for exhibit in shown},
+        "charts": {exhibit.name: chart_data(exhibit.plot) for exhibit in shown if exhibit.plot},
         **_projection(reel),
         **({"matches": _projection(matches)} if matches.films else {}),
     }

@@ -1,62 +1,56 @@
 """Charts as data: the script draws them, the tables beside them say the same."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from klearning.lab.experiments.spec import Spec
 from klearning.lab.experiments.summaries import contestant_key
 from klearning.lab.papers import PAPERS
+from klearning.lab.papers.figure import Curve, Plot
 from klearning.lab.report.labels import agent_order, contestant_labels, looks
+from klearning.numerics.display.markup import Html, number, table
+from klearning.numerics.types import Floats
 from klearning.tabular.trials.runs import Runs
 
 DIGITS = 6
 MOST_SERIES = 24
 
 
-@dataclass(frozen=True, eq=False)
-class Series:
+def chart_data(plot: Plot) -> dict[str, Any]:
+    """A plot as the script draws it."""
+    own = [curve for curve in plot.curves if curve.family]
+    styles = looks([curve.family for curve in own])
+    return {
+        "x_label": plot.x_label,
+        "y_label": plot.y_label,
+        "x_log": plot.x_log,
+        "y_log": plot.y_log,
+        "series": [_series(curve, colour, line) for curve, (colour, line) in zip(own, styles, strict=True)],
+        "references": [_series(curve, 0, curve.line) for curve in plot.curves if not curve.family],
+    }
+
+
+def _series(curve: Curve, colour: int, line: int) -> dict[str, Any]:
     """One curve; None if it has no point; bands if there is an interval."""
-
-    label: str
-    colour: int
-    line: int
-    x: list[float | None]
-    y: list[float | None]
-    low: list[float | None] | None = None
-    high: list[float | None] | None = None
-    note: list[str] | None = None  # said beside a point, e.g. how many seeds
-
-    def data(self) -> dict[str, Any]:
-        kept = {"label": self.label, "colour": self.colour, "line": self.line, "x": self.x, "y": self.y}
-        extra = {"low": self.low, "high": self.high, "note": self.note}
-        return kept | {key: value for key, value in extra.items() if value is not None}
+    points = {"x": curve.x, "y": curve.y, "low": curve.low, "high": curve.high}
+    numbers = {name: plain(values) for name, values in points.items() if values is not None}
+    note = {} if curve.note is None else {"note": curve.note}
+    return {"label": curve.label, "colour": colour, "line": line, **numbers, **note}
 
 
-@dataclass(frozen=True, eq=False)
-class Chart:
-    """Curves on common axes."""
+def curve_table(caption: str, headings: Sequence[str], curves: Sequence[Curve], at: Sequence[int]) -> Html:
+    """The numbers of curves at some of their points, with intervals if there are any."""
+    rows = [[curve.label, *(_cell(curve, i) for i in at)] for curve in curves]
+    return table(caption, ["agent", *headings], rows)
 
-    name: str
-    x_label: str
-    y_label: str
-    series: list[Series]
-    references: list[Series] = field(default_factory=list)
-    x_log: bool = False
-    y_log: bool = False
 
-    def data(self) -> dict[str, Any]:
-        return {
-            "x_label": self.x_label,
-            "y_label": self.y_label,
-            "x_log": self.x_log,
-            "y_log": self.y_log,
-            "series": [series.data() for series in self.series],
-            "references": [series.data() for series in self.references],
-        }
+def _cell(curve: Curve, i: int) -> str:
+    mean = number(float(curve.y[i]))
+    if curve.low is None or curve.high is None:
+        return mean
+    return f"{mean} [{number(float(curve.low[i]))}, {number(float(curve.high[i]))}]"
 
 
 def plain(numbers: Any) -> list[float | None]:
@@ -69,19 +63,14 @@ def _rounded(x: float) -> float | int:
     return int(short) if short.is_integer() and abs(short) < 1e15 else short
 
 
-def ordered(companies: Sequence[list[Runs]]) -> list[tuple[str, int, int, list[Runs]]]:
-    """Label, colour, line and runs of the agents of a figure, in the order in which they are named."""
+def ordered(companies: Sequence[list[Runs]]) -> list[tuple[str, list[Runs]]]:
+    """Label and runs of the agents of a figure, in the order in which they are named."""
     ranked = sorted(companies, key=lambda runs: (agent_order(runs[0].spec), contestant_key(runs[0].spec)))
-    specs = [runs[0].spec for runs in ranked]
-    labels, styles = contestant_labels(specs), looks([spec.agent["name"] for spec in specs])
-    return [(label, c, l, runs) for label, (c, l), runs in zip(labels, styles, ranked)]
+    return list(zip(contestant_labels([runs[0].spec for runs in ranked]), ranked, strict=True))
 
 
-def references(specs: Sequence[Spec], axis: str, x: ArrayLike) -> list[Series]:
+def references(specs: Sequence[Spec], axis: str, x: Floats) -> list[Curve]:
     """Reference curves of papers for such runs, each curve once."""
-    at = np.asarray(x, float)
-    curves = [
-        curve for paper in PAPERS.values() for figure in paper.figures for curve in figure.references(specs, axis, at)
-    ]
-    unique = {curve.label: curve for curve in curves}
-    return [Series(curve.label, 0, curve.line, plain(at), plain(curve.y)) for curve in unique.values()]
+    figures = [figure for paper in PAPERS.values() for figure in paper.figures]
+    curves = [curve for figure in figures for curve in figure.references(specs, axis, x)]
+    return list({curve.label: curve for curve in curves}.values())

@@ -2,61 +2,39 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
-from klearning.lab.report.charts import Chart
-from klearning.numerics.display.markup import Html, element, folded, paragraph
+from klearning.lab.papers.figure import Plot
+from klearning.numerics.display.markup import Html, element, folded, join, paragraph
 
 MOST = 12  # exhibits of one section
 
 
 @dataclass(frozen=True, eq=False)
 class Exhibit:
-    """A chart, its title and sentence, its table, and the settings and command behind it."""
-
-    chart: Chart
-    title: str
-    see: str
-    caption: str
-    numbers: Html
-    settings: Html
-
-    @property
-    def name(self) -> str:
-        return self.chart.name
-
-    def html(self) -> Html:
-        name = self.name
-        return element(
-            "figure",
-            element("h3", self.title, id=f"{name}-title"),
-            paragraph(self.see, class_="see", id=f"{name}-see"),
-            element("div", class_="plot", data_chart=name),
-            element("figcaption", self.caption),
-            folded("The numbers as a table", self.numbers, class_="numbers"),
-            self.settings,
-            id=name,
-            class_="exhibit",
-            aria_labelledby=f"{name}-title",
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class TableExhibit:
-    """The same if the table itself is what to see."""
+    """A title, a sentence on what to see, a plot or a table, its caption, and what can be unfolded below."""
 
     name: str
     title: str
     see: str
-    numbers: Html
+    shown: Html
     caption: str
     more: Html
+    plot: Plot | None = None  # that the script draws
+
+    @classmethod
+    def of_plot(cls, name: str, plot: Plot, see: str, numbers: Html, settings: Html) -> Self:
+        """A plot, with its numbers as a table, and the settings and command behind it."""
+        shown = element("div", class_="plot", data_chart=name)
+        more = join([folded("The numbers as a table", numbers, class_="numbers"), settings])
+        return cls(name, plot.title, see, shown, plot.caption, more, plot)
 
     def html(self) -> Html:
         return element(
             "figure",
             element("h3", self.title, id=f"{self.name}-title"),
-            paragraph(self.see, class_="see"),
-            self.numbers,
+            paragraph(self.see, class_="see", id=f"{self.name}-see"),
+            self.shown,
             element("figcaption", self.caption),
             self.more,
             id=self.name,
@@ -65,7 +43,7 @@ class TableExhibit:
         )
 
 
-def gallery(name: str, what: str, exhibits: Sequence[Exhibit] | Sequence[TableExhibit]) -> Html:
+def gallery(name: str, what: str, exhibits: Sequence[Exhibit]) -> Html:
     """All exhibits of a section; with the script one at a time, chosen by a list."""
     options = [element("option", exhibit.title, value=exhibit.name) for exhibit in exhibits]
     chooser = element(

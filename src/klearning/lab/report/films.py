@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from klearning.lab.experiments.spec import build_world
+from klearning.lab.experiments.spec import Spec, build_world
 from klearning.lab.experiments.summaries import StoreSummary, agent_key, setting
 from klearning.lab.papers import PAPERS
 from klearning.lab.report.charts import plain
@@ -199,13 +199,18 @@ def pack(values: Floats, visits: Floats, policy: Floats | None) -> bytes:
     return b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
 
 
+def stage_title(spec: Spec) -> str:
+    """The world or game of a run, and where its settings come from."""
+    word = protocol_word(spec.protocol)
+    return world_label(spec) + (f", {word}" if word else "")
+
+
 def stage(world: MDP, run: Runs) -> dict[str, Any]:
     """How a world is drawn: its rows, where each action leads most likely, its goal."""
     spec = run.spec
-    word = protocol_word(spec.protocol)
     known = display_info_of(spec)
     return {
-        "title": world_label(spec) + (f", {word}" if word else ""),
+        "title": stage_title(spec),
         "rows": np.diff(world.layers).tolist(),
         "next": [_columns(world, a).tolist() for a in range(world.actions)],
         "actions": list(known.actions(spec.world)) or [f"action {a}" for a in range(world.actions)],

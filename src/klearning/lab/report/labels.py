@@ -45,15 +45,11 @@ def _agent_words(agent: Mapping[str, Any], registry: str) -> str:
 def contestant_labels(specs: Sequence[Spec]) -> list[str]:
     """Agents that are shown together; where one name is there with several priors, with what differs in these."""
     names = [agent_label(spec) for spec in specs]
-    unlike = differences([_knowledge(spec) for spec in specs])
+    priors = [{name: x for name, x in settings(spec).items() if name.startswith("prior")} for spec in specs]
     return [
         ", ".join([name, *_words(own)]) if names.count(name) > 1 else name
-        for name, own in zip(names, unlike, strict=True)
+        for name, own in zip(names, differences(priors), strict=True)
     ]
-
-
-def _knowledge(spec: Spec) -> Row:
-    return {name: value for name, value in settings(spec).items() if name.startswith("prior")}
 
 
 def _words(row: Row) -> list[str]:

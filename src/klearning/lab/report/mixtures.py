@@ -12,8 +12,19 @@ from klearning.games.game import Game
 from klearning.lab.experiments.spec import build_match
 from klearning.lab.experiments.summaries import StoreSummary
 from klearning.lab.report.charts import plain
-from klearning.lab.report.films import FULL, MISSHAPEN, TOO_LARGE, UNKNOWN, NoFilm, Reel, left_out, milestones, opening
-from klearning.lab.report.labels import agent_label, protocol_word, world_label
+from klearning.lab.report.films import (
+    FULL,
+    MISSHAPEN,
+    TOO_LARGE,
+    UNKNOWN,
+    NoFilm,
+    Reel,
+    left_out,
+    milestones,
+    opening,
+    stage_title,
+)
+from klearning.lab.report.labels import agent_label
 from klearning.lab.report.settings import behind
 from klearning.numerics.display.markup import Html, element, folded, number, paragraph, section, table
 from klearning.numerics.types import Floats
@@ -27,7 +38,7 @@ def match_film(summary: StoreSummary, run: Runs) -> tuple[dict[str, Any], dict[s
     """The stage and the film of a match."""
     spec = run.spec
     try:
-        game = build_match(spec).game
+        game = build_match(spec).world
     except (ValueError, TypeError, KeyError, MemoryError, OverflowError) as error:
         raise NoFilm(f"{UNKNOWN} ({error})") from None
     if not isinstance(game, Game) or game.payoffs.shape != (CORNERS, CORNERS):
@@ -45,9 +56,8 @@ def match_film(summary: StoreSummary, run: Runs) -> tuple[dict[str, Any], dict[s
         "regret": plain(whole.regret[0, times - 1].round(9) + 0.0),  # rounding is not shown, nor a zero below zero
         "data": base64.b64encode(np.round(frames * FULL).astype("<u2").tobytes()).decode(),
     }
-    word = protocol_word(spec.protocol)
     stage = {
-        "title": world_label(spec) + (f", {word}" if word else ""),
+        "title": stage_title(spec),
         "payoffs": [plain(row) for row in game.payoffs],
         "value": plain([game.value])[0],
         "equilibrium": plain(game.equilibrium.policy),

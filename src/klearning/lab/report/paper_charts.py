@@ -6,10 +6,9 @@ from klearning.lab.experiments.summaries import StoreSummary
 from klearning.lab.papers import PAPERS, command_line
 from klearning.lab.papers.figure import Curve, Figure, Plot
 from klearning.lab.papers.paper import Paper
-from klearning.lab.report.charts import Chart, Series, plain
+from klearning.lab.report.charts import curve_table
 from klearning.lab.report.exhibits import Exhibit
-from klearning.lab.report.labels import looks
-from klearning.numerics.display.markup import Html, element, folded, number, paragraph, table
+from klearning.numerics.display.markup import Html, element, folded, number, paragraph
 
 COLUMNS = 6  # of a table, about
 
@@ -30,23 +29,9 @@ def exhibits(summary: StoreSummary) -> list[Exhibit]:
 
 def _exhibit(name: str, plot: Plot, paper: Paper, words: str) -> Exhibit:
     own = [curve for curve in plot.curves if curve.family]
-    series = [
-        _series(curve, colour, line)
-        for curve, (colour, line) in zip(own, looks([curve.family for curve in own]), strict=True)
-    ]
-    others = [_series(curve, 0, 1) for curve in plot.curves if not curve.family]
-    chart = Chart(name, plot.x_label, plot.y_label, series, others, plot.x_log, plot.y_log)
-    source = folded("Settings and command", paragraph(paper.title), _command(paper, words), class_="settings")
-    return Exhibit(chart, plot.title, _see(plot, own), plot.caption, _table(plot, own), source)
-
-
-def _command(paper: Paper, words: str) -> Html:
-    return element("pre", element("code", command_line(paper, words)))
-
-
-def _series(curve: Curve, colour: int, line: int) -> Series:
-    low, high = (None if ends is None else plain(ends) for ends in (curve.low, curve.high))
-    return Series(curve.label, colour, line, plain(curve.x), plain(curve.y), low, high)
+    command = element("pre", element("code", command_line(paper, words)))
+    source = folded("Settings and command", paragraph(paper.title), command, class_="settings")
+    return Exhibit.of_plot(name, plot, _see(plot, own), _table(plot, own), source)
 
 
 def _see(plot: Plot, curves: list[Curve]) -> str:
@@ -62,12 +47,5 @@ def _see(plot: Plot, curves: list[Curve]) -> str:
 def _table(plot: Plot, curves: list[Curve]) -> Html:
     x = curves[0].x
     at = sorted({round(i) for i in np.linspace(0, len(x) - 1, min(COLUMNS, len(x)))})
-    heads = ["agent", *(f"{plot.x_label.split()[0]} {x[i]:,.0f}" for i in at)]
-    return table(plot.y_label.capitalize(), heads, [[c.label, *(_cell(c, i) for i in at)] for c in curves])
-
-
-def _cell(curve: Curve, i: int) -> str:
-    mean = number(float(curve.y[i]))
-    if curve.low is None or curve.high is None:
-        return mean
-    return f"{mean} [{number(float(curve.low[i]))}, {number(float(curve.high[i]))}]"
+    heads = [f"{plot.x_label.split()[0]} {x[i]:,.0f}" for i in at]
+    return curve_table(plot.y_label.capitalize(), heads, curves, at)

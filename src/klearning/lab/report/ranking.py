@@ -9,7 +9,7 @@ from klearning.lab.comparison.text import agent_table, pair_table
 from klearning.lab.experiments.summaries import StoreSummary, by_contestant
 from klearning.lab.report import regret_curves
 from klearning.lab.report.charts import MOST_SERIES, ordered
-from klearning.lab.report.exhibits import MOST, TableExhibit
+from klearning.lab.report.exhibits import MOST, Exhibit
 from klearning.lab.report.labels import free_parameters
 from klearning.numerics.display.markup import folded, table
 from klearning.tabular.trials.runs import Runs
@@ -21,10 +21,10 @@ CAPTION = (
 )
 
 
-def exhibits(summary: StoreSummary) -> list[TableExhibit]:
+def exhibits(summary: StoreSummary) -> list[Exhibit]:
     """Those of the regret curves that have two contestants with two runs or more."""
     groups = regret_curves.groups(summary)[:MOST]
-    shown: list[TableExhibit] = []
+    shown: list[Exhibit] = []
     for where, group in zip(regret_curves.titles(groups), groups, strict=True):
         comparison = compare_group(where, group)
         if comparison is not None:
@@ -38,7 +38,7 @@ def compare_group(where: str, group: list[Runs]) -> Comparison | None:
     kept = ordered(sorted(companies, key=lambda runs: float(np.mean(_ends(runs))))[:MOST_SERIES])
     if len(kept) < 2:
         return None
-    return contest([sample(label, where, runs, _ends(runs)) for label, _, _, runs in kept])
+    return contest([sample(label, where, runs, _ends(runs)) for label, runs in kept])
 
 
 def sample(label: str, where: str, runs: list[Runs], numbers: list[float]) -> Sample:
@@ -54,7 +54,7 @@ def _ends(runs: list[Runs]) -> list[float]:
     return [float(run.regret[0, -1].round(9)) for run in runs]
 
 
-def _exhibit(name: str, where: str, comparison: Comparison) -> TableExhibit:
+def _exhibit(name: str, where: str, comparison: Comparison) -> Exhibit:
     pairs = folded(f"All {len(comparison.pairs)} pairs", table("Pairs", *pair_table(comparison)), class_="numbers")
     numbers = table("Places, by cumulative regret at the end", *agent_table(comparison))
-    return TableExhibit(name, where, comparison.sentence, numbers, CAPTION, pairs)
+    return Exhibit(name, where, comparison.sentence, numbers, CAPTION, pairs)

@@ -6,11 +6,12 @@ import numpy as np
 
 from klearning.lab.experiments.spec import Spec
 from klearning.lab.experiments.summaries import StoreSummary, by_contestant, moments, together
-from klearning.lab.report.charts import MOST_SERIES, Chart, Series, ordered, plain, references
+from klearning.lab.papers.figure import Curve, Plot
+from klearning.lab.report.charts import MOST_SERIES, curve_table, ordered, references
 from klearning.lab.report.exhibits import MOST, Exhibit
 from klearning.lab.report.labels import free_parameters, protocol_word, unlike_titles, world_label
 from klearning.lab.report.settings import behind
-from klearning.numerics.display.markup import Html, number, table
+from klearning.numerics.display.markup import Html, number
 from klearning.numerics.statistics import FEWEST, mean_interval
 from klearning.numerics.types import Ints
 from klearning.tabular.trials.runs import Runs
@@ -58,40 +59,34 @@ def _exhibit(name: str, title: str, group: list[Runs]) -> Exhibit:
     companies = sorted(by_contestant(group), key=_last)
     kept = ordered(companies[:MOST_SERIES])
     spec, t = group[0].spec, moments(group[0].spec.episodes)
-    series = [_series(label, colour, line, runs, t) for label, colour, line, runs in kept]
+    curves = [_curve(label, runs, t) for label, runs in kept]
     drawn = bool(free_parameters(spec))
     wide = drawn and spec.kind == "world"  # in a game regret may be below zero, and has no logarithm
-    bounds = references([run.spec for run in group], "episode", t)
-    chart = Chart(name, TIMES[spec.kind], "mean cumulative regret", series, bounds, x_log=wide, y_log=wide)
-    return Exhibit(
-        chart,
-        title,
-        _see(series, spec, drawn),
-        _caption(spec, [len(runs) for *_, runs in kept], len(companies) - len(kept), drawn),
-        _table(series, t),
-        behind(group),
-    )
+    bounds = references([run.spec for run in group], "episode", t.astype(float))
+    caption = _caption(spec, [len(runs) for _, runs in kept], len(companies) - len(kept), drawn)
+    axes = TIMES[spec.kind], "mean cumulative regret"
+    plot = Plot(title, *axes, [*curves, *bounds], caption, x_log=wide, y_log=wide)
+    return Exhibit.of_plot(name, plot, _see(curves, spec, drawn), _table(curves, t), behind(group))
 
 
 def _last(runs: list[Runs]) -> float:
     return float(np.mean([run.regret[0, -1] for run in runs]))
 
 
-def _series(label: str, colour: int, line: int, runs: list[Runs], t: Ints) -> Series:
-    paths = np.concatenate([run.regret for run in runs]).round(9)  # rounding is not shown
-    ends = [mean_interval(column) for column in paths.T]
+def _curve(label: str, runs: list[Runs], t: Ints) -> Curve:
+    paths = np.concatenate([run.regret for run in runs]).round(9) + 0.0  # rounding is not shown, nor a zero below zero
+    mean, family = paths.mean(axis=0), runs[0].spec.agent["name"]
+    if len(runs) < FEWEST:
+        return Curve(label, family, t.astype(float), mean)
+    _, low, high = np.array([mean_interval(column) for column in paths.T]).T
     least = 0.0 if runs[0].spec.kind == "world" else -np.inf  # regret is exact: in a world it is never below zero
-    lows = [max(least, e.low) if e.low == e.low else e.low for e in ends]
-    banded = len(runs) >= FEWEST
-    return Series(
-        label, colour, line, plain(t), plain(paths.mean(axis=0)),
-        plain(lows) if banded else None, plain([e.high for e in ends]) if banded else None,
-    )  # fmt: skip
+    return Curve(label, family, t.astype(float), mean, np.maximum(least, low) + 0.0, high + 0.0)
 
 
-def _see(series: list[Series], spec: Spec, drawn: bool) -> str:
+def _see(curves: list[Curve], spec: Spec, drawn: bool) -> str:
     """The range of what was lost. Who is ahead is a matter of tests, and of the next section."""
-    ends, length = sorted((s.y[-1] or 0.0, s.label) for s in series), f"{spec.episodes:,} {TIMES[spec.kind]}s"
+    ends = sorted((float(curve.y[-1]), curve.label) for curve in curves)
+    length = f"{spec.episodes:,} {TIMES[spec.kind]}s"
     if len(ends) == 1:
         return f"{ends[0][1]} has lost {number(ends[0][0])} after {length}."
     (least, first), (most, last) = ends[0], ends[-1]
@@ -113,12 +108,6 @@ def _caption(spec: Spec, counts: list[int], dropped: int, drawn: bool) -> str:
     return f"{whose}, mean over {size} {what}; {bands}.{left}"
 
 
-def _table(series: list[Series], t: Ints) -> Html:
-    columns = sorted({int(np.abs(t - at).argmin()) for at in SHOWN if at <= t[-1]} | {len(t) - 1})
-    rows = [[s.label, *(_cell(s, i) for i in columns)] for s in series]
-    return table("Mean cumulative regret", ["agent", *(f"t = {t[i]:,}" for i in columns)], rows)
-
-
-def _cell(s: Series, i: int) -> str:
-    mean = number(s.y[i])
-    return f"{mean} [{number(s.low[i])}, {number(s.high[i])}]" if s.low and s.high else mean
+def _table(curves: list[Curve], t: Ints) -> Html:
+    at = sorted({int(np.abs(t - episode).argmin()) for episode in SHOWN if episode <= t[-1]} | {len(t) - 1})
+    return curve_table("Mean cumulative regret", [f"t = {t[i]:,}" for i in at], curves, at)

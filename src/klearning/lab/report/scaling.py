@@ -8,7 +8,8 @@ import numpy as np
 from klearning.lab.comparison import contest
 from klearning.lab.experiments.spec import Spec, build_world
 from klearning.lab.experiments.summaries import StoreSummary, by_contestant, together
-from klearning.lab.report.charts import MOST_SERIES, Chart, Series, ordered, plain, references
+from klearning.lab.papers.figure import Curve, Plot
+from klearning.lab.report.charts import MOST_SERIES, ordered, references
 from klearning.lab.report.exhibits import MOST, Exhibit
 from klearning.lab.report.labels import display_info_of, protocol_word, unlike_titles, world_label
 from klearning.lab.report.ranking import sample
@@ -58,51 +59,45 @@ def _exhibit(name: str, title: str, group: list[Runs]) -> Exhibit:
     companies = sorted(by_contestant(group), key=lambda runs: -sum(np.isfinite(run.solved[0]) for run in runs))
     kept = ordered(companies[:MOST_SERIES])
     depths, spec = _depths(group), group[0].spec
-    times = {label: _times(runs, depths) for label, _, _, runs in kept}
-    series = [_series(label, colour, line, depths, times[label]) for label, colour, line, _ in kept]
-    cap = Series("cap", 0, 2, plain(depths), plain([spec.episodes] * len(depths)))
-    curves = [*references([run.spec for run in group], "depth", depths), cap]
+    x, times = np.array(depths, float), {label: _times(runs, depths) for label, runs in kept}
+    curves = [_curve(label, runs[0].spec.agent["name"], x, times[label]) for label, runs in kept]
+    cap = Curve("cap", "", x, np.full(len(x), float(spec.episodes)), line=2)
+    others = [*references([run.spec for run in group], "depth", x), cap]
     counts = [len(t) for by_depth in times.values() for t in by_depth if len(t)]
-    return Exhibit(
-        Chart(name, "depth L", "episodes until solved (median)", series, curves, y_log=True),
-        title,
-        _see(series, depths, times, _ahead(kept, depths[-1])),
-        _caption(counts, len(companies) - len(kept), display_info_of(spec).goal),
-        _table(depths, times),
-        behind(group),
-    )
+    caption = _caption(counts, len(companies) - len(kept), display_info_of(spec).goal)
+    plot = Plot(title, "depth L", "episodes until solved (median)", [*curves, *others], caption, y_log=True)
+    see = _see(curves, depths, times, _ahead(kept, depths[-1]))
+    return Exhibit.of_plot(name, plot, see, _table(depths, times), behind(group))
 
 
-def _series(label: str, colour: int, line: int, depths: list[int], times: list[Floats]) -> Series:
-    medians = [median_interval(t) if len(t) else None for t in times]
+def _curve(label: str, family: str, depths: Floats, times: list[Floats]) -> Curve:
+    nothing = np.full(3, np.nan)
+    middle, low, high = np.array([median_interval(t) if len(t) else nothing for t in times]).T
     solved = [f"{np.isfinite(t).sum()} of {len(t)} seeds solved" for t in times]
     banded = any(len(t) >= FEWEST for t in times)
-    low = plain([m.low if m else np.nan for m in medians])
-    high = plain([m.high if m else np.nan for m in medians])
-    middle = plain([m.estimate if m else np.nan for m in medians])
-    return Series(label, colour, line, plain(depths), middle, low if banded else None, high if banded else None, solved)
+    return Curve(label, family, depths, middle, low if banded else None, high if banded else None, solved)
 
 
-def _see(series: list[Series], depths: list[int], times: dict[str, list[Floats]], ahead: str) -> str:
-    tried = [s for s in series if len(times[s.label][-1])]
-    reached = [s.label for s in tried if s.y[-1] is not None]
+def _see(curves: list[Curve], depths: list[int], times: dict[str, list[Floats]], ahead: str) -> str:
+    tried = [curve for curve in curves if len(times[curve.label][-1])]
+    reached = [curve.label for curve in tried if np.isfinite(curve.y[-1])]
     said = f"No agent solves depth {depths[-1]} in half of its seeds."
     if reached:
         said = f"{len(reached)} of {len(tried)} agents solve depth {depths[-1]} in half of their seeds. {ahead}".strip()
     ends: dict[int, list[str]] = {}
-    for s in series:
-        solved = [i for i, y in enumerate(s.y) if y is not None]
-        if solved and any(len(t) for t in times[s.label][solved[-1] + 1 :]):
-            ends.setdefault(depths[solved[-1]], []).append(s.label)
+    for curve in curves:
+        solved = np.flatnonzero(np.isfinite(curve.y))
+        if solved.size and any(len(t) for t in times[curve.label][solved[-1] + 1 :]):
+            ends.setdefault(depths[solved[-1]], []).append(curve.label)
     if ends:
         shallow = min(ends)
         said += f" The first to fall behind: {', '.join(ends[shallow])}, beyond depth {shallow}."
     return said
 
 
-def _ahead(kept: Sequence[tuple[str, int, int, list[Runs]]], depth: int) -> str:
+def _ahead(kept: Sequence[tuple[str, list[Runs]]], depth: int) -> str:
     """Who solves the deepest soonest, by tests, of those that do; nothing if there is nobody to compare with."""
-    there = {label: [run for run in runs if run.spec.world["depth"] == depth] for label, _, _, runs in kept}
+    there = {label: [run for run in runs if run.spec.world["depth"] == depth] for label, runs in kept}
     able = {label: runs for label, runs in there.items() if len(runs) > 1 and np.isfinite(_median(runs))}
     if len(able) < 2:
         return ""
@@ -154,22 +149,22 @@ def planning(summary: StoreSummary) -> Exhibit | None:
     if len(depths) < 2 or not whole or not pairs:
         return None
     kept = ordered(whole[:MOST_SERIES])
-    one = np.array([pairs[depth] for depth in depths], float)
-    sweeps = {label: _sweeps(summary, runs, depths) for label, _, _, runs in kept}
-    series = [
-        Series(label, c, l, plain(depths), plain(sweeps[label] * one), note=[f"{s:.1f} sweeps" for s in sweeps[label]])
-        for label, c, l, _ in kept
+    x, one = np.array(depths, float), np.array([pairs[depth] for depth in depths], float)
+    sweeps = {label: _sweeps(summary, runs, depths) for label, runs in kept}
+    notes = {label: [f"{s:.1f} sweeps" for s in counts] for label, counts in sweeps.items()}
+    curves = [
+        Curve(label, runs[0].spec.agent["name"], x, sweeps[label] * one, note=notes[label]) for label, runs in kept
     ]
-    reference = Series("one sweep", 0, 1, plain(depths), plain(one))
-    chart = Chart("planning", "depth L", "backups an episode", series, [reference], x_log=True, y_log=True)
+    caption = f"Counted, not timed: mean over {group[0].spec.episodes:,} episodes of every run."
+    plot = Plot(
+        "What planning costs", "depth L", "backups an episode", [*curves, Curve("one sweep", "", x, one)], caption,
+        x_log=True, y_log=True,
+    )  # fmt: skip
     last = "; ".join(f"{counts[-1]:.1f} ({label})" for label, counts in sweeps.items())
     rows = [[label, *(f"{s:.2f}" for s in counts)] for label, counts in sweeps.items()]
-    return Exhibit(
-        chart, "What planning costs", f"Sweeps through all states an episode at depth {depths[-1]}: {last}.",
-        f"Counted, not timed: mean over {group[0].spec.episodes:,} episodes of every run.",
-        table("Mean sweeps an episode", ["agent", *(f"L = {d}" for d in depths)], rows),
-        behind(group),
-    )  # fmt: skip
+    numbers = table("Mean sweeps an episode", ["agent", *(f"L = {d}" for d in depths)], rows)
+    see = f"Sweeps through all states an episode at depth {depths[-1]}: {last}."
+    return Exhibit.of_plot("planning", plot, see, numbers, behind(group))
 
 
 def _pairs(group: list[Runs]) -> dict[int, int]:

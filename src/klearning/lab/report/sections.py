@@ -248,14 +248,11 @@ def _own_settings(specs: list[Spec]) -> list[str]:
     """Settings that tell runs of one agent in one world apart, besides those with their own column."""
     hidden = ("episodes", "stop", "protocol", "seed", "snapshots")
     kept = [{name: value for name, value in settings(spec).items() if name not in hidden} for spec in specs]
+    keys = [json.dumps([spec.world, spec.agent], sort_keys=True) for spec in specs]
     groups: dict[str, list[Row]] = {}
-    for spec, row in zip(specs, kept, strict=True):
-        groups.setdefault(json.dumps([spec.world, spec.agent], sort_keys=True), []).append(row)
+    for key, row in zip(keys, kept, strict=True):
+        groups.setdefault(key, []).append(row)
     return [
-        ", ".join(f"{name} {value}" for name, value in differences([row, *_alike(groups, spec)])[0].items())
-        for spec, row in zip(specs, kept, strict=True)
+        ", ".join(f"{name} {value}" for name, value in differences([row, *groups[key]])[0].items())
+        for key, row in zip(keys, kept, strict=True)
     ]
-
-
-def _alike(groups: dict[str, list[Row]], spec: Spec) -> list[Row]:
-    return groups[json.dumps([spec.world, spec.agent], sort_keys=True)]

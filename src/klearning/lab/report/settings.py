@@ -29,18 +29,14 @@ def behind(runs: Sequence[Runs]) -> Html:
         facts["the plans' bound"] = bound
     if spec.evaluate_every > 1:
         facts["policies evaluated"] = f"every {spec.evaluate_every} episodes"
-    listed = element("dl", *(part for key, value in facts.items() for part in (_term(key), element("dd", value))))
-    parts = [listed]
+    terms = [(element("dt", key), element("dd", value)) for key, value in facts.items()]
+    parts = [element("dl", *(part for term in terms for part in term))]
     if command := command_of(specs):
         parts += [paragraph("Command:"), element("pre", element("code", command))]
     else:
         parts += [paragraph("Sweep file, for ", element("code", "klearning sweep FILE"), ":")]
         parts += [element("pre", element("code", sweep_file(specs)))]
     return folded("Settings and command", *parts, class_="settings")
-
-
-def _term(key: str) -> Html:
-    return element("dt", key)
 
 
 def seeds_label(seeds: Sequence[int]) -> str:

@@ -9,15 +9,15 @@ from numpy.typing import ArrayLike
 from klearning.lab.theory.inequality import Inequality
 from klearning.numerics import checks
 from klearning.numerics.types import Floats
-from klearning.tabular.beliefs.belief import Prior
+from klearning.tabular.beliefs.belief import Belief, Prior
 from klearning.tabular.models.mdp import MDP
 
 Sizes = tuple[int, int, int]
 
 
-def sizes_of(mdp_or_sizes: Any) -> Sizes:
+def sizes_of(mdp_or_sizes: MDP | Belief | Sizes) -> Sizes:
     """(L, S, A), S over all layers, of an MDP, a belief or such a tuple."""
-    if all(hasattr(mdp_or_sizes, name) for name in ("horizon", "states", "actions")):
+    if isinstance(mdp_or_sizes, MDP | Belief):
         return mdp_or_sizes.horizon, mdp_or_sizes.states, mdp_or_sizes.actions
     if not isinstance(mdp_or_sizes, tuple | list) or len(mdp_or_sizes) != 3:
         raise ValueError(f"sizes={mdp_or_sizes!r}: give an MDP, a Belief, or (horizon, states, actions)")
@@ -27,7 +27,7 @@ def sizes_of(mdp_or_sizes: Any) -> Sizes:
     return L, S, A
 
 
-def regret_bound(mdp_or_sizes: Any, episodes: ArrayLike, noise: float | None = None) -> Any:
+def regret_bound(mdp_or_sizes: MDP | Belief | Sizes, episodes: ArrayLike, noise: float | None = None) -> Any:
     """t-kl_mdp: Bayes regret after N episodes is at most 2 √((σ² + L²) S A T log A (1 + log(T/L))), T = N L.
 
     For an MDP, a Belief, or sizes (L, S, A) with S over all layers; ``episodes`` is a number or an array of them.
@@ -36,17 +36,16 @@ def regret_bound(mdp_or_sizes: Any, episodes: ArrayLike, noise: float | None = N
     """
     L, S, A = sizes_of(mdp_or_sizes)
     if noise is None:
-        stated = getattr(mdp_or_sizes, "noise", None)
-        if stated is None:
+        if not isinstance(mdp_or_sizes, MDP):
             raise ValueError("noise=None: give the standard deviation of the rewards' noise, as sizes do not tell it")
-        noise = 0.5 if isinstance(stated, str) else float(np.max(stated))
+        noise = 0.5 if isinstance(mdp_or_sizes.noise, str) else float(np.max(mdp_or_sizes.noise))
     sigma = checks.number("noise", noise, 0.0)
     N = _episodes(episodes)
     bound = 2.0 * np.sqrt((sigma**2 + L**2) * S * A * N * L * np.log(A) * (1.0 + np.log(N)))
     return float(bound) if bound.ndim == 0 else bound
 
 
-def lower_bound(mdp_or_sizes: Any, episodes: ArrayLike) -> Any:
+def lower_bound(mdp_or_sizes: MDP | Belief | Sizes, episodes: ArrayLike) -> Any:
     """√(L S A T): the order, without its constant, of the least regret that any algorithm can promise (Jin et al.)."""
     L, S, A = sizes_of(mdp_or_sizes)
     bound = np.sqrt(L * S * A * L * _episodes(episodes))

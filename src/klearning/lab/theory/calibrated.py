@@ -54,10 +54,8 @@ def calibrated_regret(
     """
     refuse_tied_layers(belief, "calibrated_regret")
     plan = solve(belief, temperature, bonus, optimism=optimism)
-    best = posterior.q_values[0].max(axis=2)
-    achieved = (plan.policy[0] * posterior.policy_q_values(plan.policy)[0]).sum(axis=2)
-    regret, error = posterior.at_start(best - achieved)
-    shortfall = max(posterior.at_start(best)[0] - plan.bound, 0.0)
+    regret, error = posterior.at_start(posterior.regret(plan.policy))
+    shortfall = max(posterior.at_start(posterior.q_values[0].max(axis=2))[0] - plan.bound, 0.0)
     return Inequality(regret, shared_phi(belief, plan, optimism, bonus) + shortfall, error)
 
 
@@ -69,8 +67,7 @@ def missed_on_path(belief: Belief, posterior: Ensemble, policy: Layers) -> Inequ
     refuse_tied_layers(belief, "missed_on_path")
     gaps = [Q.max(axis=2, keepdims=True) - Q for Q in posterior.q_values]
     missed = np.sum([(path * gap).sum(axis=(1, 2)) for path, gap in zip(occupancy_of(belief, policy), gaps)], axis=0)
-    achieved = (policy[0] * posterior.policy_q_values(policy)[0]).sum(axis=2)
-    lost = (posterior.q_values[0].max(axis=2) - achieved) @ posterior.initial
+    lost = posterior.regret(policy) @ posterior.initial
     (left,), (right,) = posterior.average([missed]).values, posterior.average([lost]).values
     return Inequality(float(left), float(right), float(posterior.average([missed - lost]).errors[0]))
 

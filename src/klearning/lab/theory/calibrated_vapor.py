@@ -53,10 +53,8 @@ def vapor_regret(belief: Belief, posterior: Ensemble, optimism: float, bonus: Va
     if belief.transitions.learns:
         refuse_tied_layers(belief, "vapor_regret")
     plan = solve_vapor(belief, bonus, 1e-12, optimism)
-    best = posterior.q_values[0].max(axis=2)
-    achieved = (plan.policy[0] * posterior.policy_q_values(plan.policy)[0]).sum(axis=2)
-    regret, error = posterior.at_start(best - achieved)
-    shortfall = max(posterior.at_start(best)[0] - plan.bound, 0.0)
+    regret, error = posterior.at_start(posterior.regret(plan.policy))
+    shortfall = max(posterior.at_start(posterior.q_values[0].max(axis=2))[0] - plan.bound, 0.0)
     return Inequality(regret, vapor_phi(belief, plan, optimism, bonus) + shortfall, error)
 
 

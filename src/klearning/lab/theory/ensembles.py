@@ -68,6 +68,12 @@ class Ensemble:
         count = len(self.weights)
         return Estimate(means, [x.std(axis=0, ddof=1) / np.sqrt(count) for x in blocks])
 
+    def regret(self, policy: Sequence[ArrayLike]) -> Floats:
+        """V*_1 − V_1^π of every member, (member, S_1)."""
+        achieved = (np.asarray(policy[0]) * self.policy_q_values(policy)[0]).sum(axis=2)
+        lost: Floats = self.q_values[0].max(axis=2) - achieved
+        return lost
+
     def at_start(self, V: Floats) -> tuple[float, float]:
         """E_ρ E^t of values (member, S_1), and its standard error."""
         values, errors = self.average([V @ self.initial])

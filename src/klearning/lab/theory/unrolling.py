@@ -81,9 +81,7 @@ def unrolled(belief: Belief, plan: Plan, bonus: BonusName = "paper") -> Inequali
 def episode_regret(belief: Belief, posterior: Ensemble, plan: Plan, bonus: BonusName = "paper") -> Inequality:
     """One episode of e-reg-ub and e-br-opt: E^t E_ρ(V*_1 − V_1^π) ≤ Φ(τ, λ)."""
     refuse_tied_layers(belief, "episode_regret")
-    best = posterior.q_values[0].max(axis=2)
-    achieved = (plan.policy[0] * posterior.policy_q_values(plan.policy)[0]).sum(axis=2)
-    regret, error = posterior.at_start(best - achieved)
+    regret, error = posterior.at_start(posterior.regret(plan.policy))
     return Inequality(regret, phi(belief, plan.temperature, plan.occupancy, bonus), error)
 
 

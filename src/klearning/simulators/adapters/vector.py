@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import concatenate, create_empty_array, iterate
 
 from klearning.numerics.interrupts import uninterrupted
@@ -52,7 +52,7 @@ class Lanes:
         self.earlier = learner.episodes_done  # episodes that were before
         self.episodes: list[Any] = [None] * envs.num_envs
         mode = envs.metadata.get("autoreset_mode", NEXT_STEP)
-        self.mode = str(getattr(mode, "value", mode))
+        self.mode = mode.value if isinstance(mode, AutoresetMode) else str(mode)
 
     def play(self, watchers: Watchers) -> None:
         """Step by step, everywhere at once."""

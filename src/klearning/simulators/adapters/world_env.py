@@ -33,8 +33,8 @@ class WorldEnv(gymnasium.Env[Any, Any]):
 
     metadata = {"render_modes": []}  # noqa: RUF012, as Gymnasium has it
 
-    def __init__(self, mdp: MDP, numbering: str = "auto", noise: Floats | None = None) -> None:
-        self.walk = Walk(mdp, numbering, noise)
+    def __init__(self, mdp: MDP, numbering: str = "auto") -> None:
+        self.walk = Walk(mdp, numbering)
         self.mdp = self.walk.mdp  # for exact values: `optimal(env.unwrapped.mdp)`
         self.horizon = self.mdp.horizon  # steps of an episode
         self.observation_space = Discrete(self.walk.observations)

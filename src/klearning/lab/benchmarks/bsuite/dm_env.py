@@ -1,12 +1,17 @@
 """bsuite's experiments as dm_env environments, in place of bsuite's own, and any world with bsuite's log."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from klearning.lab.benchmarks.bsuite.worlds import EPISODES, DeepSeaTally, bandit, deep_sea
 from klearning.simulators.adapters.dm_env import DmWorld, picture_spec
 from klearning.tabular.models.mdp import MDP, optimal_value
+
+if TYPE_CHECKING:
+    import dm_env
+    from dm_env import specs
 
 
 class LoggedWorld(DmWorld):
@@ -19,12 +24,12 @@ class LoggedWorld(DmWorld):
         self._earned = 0.0  # mean rewards of this episode
         self._regret = 0.0
 
-    def reset(self) -> Any:
+    def reset(self) -> "dm_env.TimeStep":
         """Begin an episode."""
         self._earned = 0.0
         return super().reset()
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: Any) -> "dm_env.TimeStep":
         """Take an action, or begin an episode if none is under way."""
         state, playing = self.walk.state, not self.walk.over
         timestep = super().step(action)
@@ -56,12 +61,12 @@ class DeepSea(DmWorld):
         self.bsuite_num_episodes = EPISODES
         self.tally = DeepSeaTally(size, mapping_seed, randomize_actions)
 
-    def reset(self) -> Any:
+    def reset(self) -> "dm_env.TimeStep":
         """Begin an episode."""
         self.tally.begin()
         return super().reset()
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: Any) -> "dm_env.TimeStep":
         """Take an action, or begin an episode if none is under way."""
         row, column, playing = self.walk.layer, self.walk.place, not self.walk.over
         timestep = super().step(action)
@@ -69,7 +74,7 @@ class DeepSea(DmWorld):
             self.tally.see(row, column, int(action))
         return timestep
 
-    def observation_spec(self) -> Any:
+    def observation_spec(self) -> "specs.Array":
         """The image."""
         return picture_spec(self.mdp.horizon)
 
@@ -77,7 +82,7 @@ class DeepSea(DmWorld):
         """total_bad_episodes and denoised_return."""
         return self.tally.info()
 
-    def _observe(self) -> Any:
+    def _observe(self) -> NDArray[Any]:
         picture = np.zeros((self.mdp.horizon, self.mdp.horizon), np.float32)
         if not self.walk.over:
             picture[self.walk.layer, self.walk.place] = 1.0
@@ -90,9 +95,9 @@ class Bandit(LoggedWorld):
     def __init__(self, mapping_seed: int = 0, num_actions: int = 11) -> None:
         super().__init__(bandit(mapping_seed, num_actions))
 
-    def observation_spec(self) -> Any:
+    def observation_spec(self) -> "specs.Array":
         """The pixel."""
         return picture_spec(1)
 
-    def _observe(self) -> Any:
+    def _observe(self) -> NDArray[Any]:
         return np.ones((1, 1), np.float32)

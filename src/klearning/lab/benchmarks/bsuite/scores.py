@@ -19,10 +19,9 @@ from klearning.numerics.types import Floats, Ints
 FORGIVENESS = 100  # episodes allowed beyond 2^N, the time of dithering
 DEEP_SEA_THRESHOLD = 0.9  # solved: fewer bad episodes than this part of all so far
 STOCHASTIC_THRESHOLD, STOCHASTIC_BURN_IN = 0.8, 100
-BANDIT_BASELINE = 0.5  # regret per episode of pulling arms at random
-CATCH_BASELINE = 1.6  # of moving at random
-MOUNTAIN_CAR_BASELINE, CARTPOLE_BASELINE, SWINGUP_BASELINE = 1000.0, 1000.0, 700.0
-CARTPOLE_GOOD, SWINGUP_GOOD = 500.0, 100.0  # returns of an episode that make up half of the score
+# regret per episode that scores 0: in the bandit and in catch that of acting at random
+BASELINES = {"bandit": 0.5, "catch": 1.6, "mountain_car": 1000.0, "cartpole": 1000.0, "cartpole_swingup": 700.0}
+GOOD = {"cartpole": 500.0, "cartpole_swingup": 100.0}  # returns of an episode that make up half of the score
 
 
 TAGS = {  # what bsuite says that an experiment tests: the axes of its radar chart
@@ -94,44 +93,27 @@ def deep_sea_stochastic_score(size: ArrayLike, episode: ArrayLike, total_bad_epi
     return _share_solved(N[late], t[late], bad[late], STOCHASTIC_THRESHOLD)
 
 
-def bandit_score(episode: ArrayLike, total_regret: ArrayLike) -> float:
-    """1 − (mean regret per episode) / 0.5 at episode 10,000 or the last one before, no less than 0."""
-    return _regret_score(episode, total_regret, BANDIT_BASELINE)
+def regret_score(name: str, episode: ArrayLike, total_regret: ArrayLike) -> float:
+    """1 − (mean regret per episode) / baseline at episode 10,000 or the last one before, no less than 0.
 
-
-def catch_score(episode: ArrayLike, total_regret: ArrayLike) -> float:
-    """As `bandit_score`, with 1.6, the regret of moving at random."""
-    return _regret_score(episode, total_regret, CATCH_BASELINE)
-
-
-def mountain_car_score(episode: ArrayLike, total_regret: ArrayLike) -> float:
-    """As `bandit_score`, with 1000; the regret of an episode is its number of steps beyond 100."""
-    return _regret_score(episode, total_regret, MOUNTAIN_CAR_BASELINE)
-
-
-def cartpole_score(episode: ArrayLike, total_regret: ArrayLike, best_episode: ArrayLike) -> float:
-    """Half for regret against 1000 an episode, half for the share of runs whose best episode is above 500.
-
-    ``best_episode`` has one entry per run.
+    In mountain_car the regret of an episode is its number of steps beyond 100.
     """
-    best = checks.array("best_episode", best_episode, (None,))
-    return 0.5 * (_regret_score(episode, total_regret, CARTPOLE_BASELINE) + float((best > CARTPOLE_GOOD).mean()))
-
-
-def cartpole_swingup_score(episode: ArrayLike, total_regret: ArrayLike, best_episode: float) -> float:
-    """Of one height: as `cartpole_score`, with 700 and 100. bsuite's score is the mean over heights."""
-    regret = _regret_score(episode, total_regret, SWINGUP_BASELINE)
-    return 0.5 * (regret + float(best_episode > SWINGUP_GOOD))
-
-
-def _regret_score(episode: ArrayLike, total_regret: ArrayLike, baseline: float) -> float:
     t, regret = _columns(episode, total_regret)
     end = min(t.max(), EPISODES) if t.size else 0
     at_end = regret[t == end]
     if at_end.size == 0:
         raise ValueError(f"episode has no row at {end:g}: log the last episode, at most {EPISODES}")
-    mean = at_end.mean() / end
+    mean, baseline = at_end.mean() / end, BASELINES[name]
     return float(np.clip((baseline - mean) / baseline, 0.0, 1.0))
+
+
+def balancing_score(name: str, episode: ArrayLike, total_regret: ArrayLike, best_episode: ArrayLike) -> float:
+    """Half for regret, half for the share of runs whose best episode is good; ``best_episode`` has one entry per run.
+
+    bsuite's score of cartpole_swingup is the mean over heights.
+    """
+    best = np.asarray(best_episode, np.float64)
+    return 0.5 * (regret_score(name, episode, total_regret) + float((best > GOOD[name]).mean()))
 
 
 def _share_solved(N: Floats, t: Floats, bad: Floats, threshold: float) -> float:

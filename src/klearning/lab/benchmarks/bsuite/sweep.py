@@ -15,14 +15,12 @@ import numpy as np
 
 from klearning.lab.benchmarks.bsuite.environments import DeepSeaEnv, bandit_env
 from klearning.lab.benchmarks.bsuite.scores import (
-    bandit_score,
-    cartpole_score,
-    cartpole_swingup_score,
-    catch_score,
+    BASELINES,
+    balancing_score,
     deep_sea_score,
     deep_sea_stochastic_score,
     logged,
-    mountain_car_score,
+    regret_score,
 )
 from klearning.lab.benchmarks.bsuite.simulators import SimulatorEnv
 from klearning.lab.benchmarks.bsuite.worlds import BANDIT_SWEEP, DEEP_SEA_STOCHASTIC_SWEEP, DEEP_SEA_SWEEP, EPISODES
@@ -64,7 +62,6 @@ class Result:
 CONTROL_EPISODES = 1000
 RUNS = tuple({"seed": seed} for seed in range(20))
 SWINGUP_SWEEP = tuple({"height_threshold": n / 20, "x_reward_threshold": 1 - n / 20} for n in range(20))
-REGRET_SCORES = {"bandit": bandit_score, "catch": catch_score, "mountain_car": mountain_car_score}
 
 # Which cells are noisy is unknown: a guess of a third of the sd, worth one visit, is soon corrected.
 DEEP_SEA_PRIOR = Prior(UnknownNoise(0.0, 1.0, noise=0.3, strength=1.0), Dirichlet(0.3), stationary=True)
@@ -127,12 +124,12 @@ def score(name: str, results: Sequence[Result]) -> float:
     checks.choice("experiment", name, EXPERIMENTS)
     episodes = np.concatenate([result.episodes for result in results])
     totals = np.concatenate([result.totals for result in results])
-    if name in REGRET_SCORES:
-        return REGRET_SCORES[name](episodes, totals)
     if name == "cartpole":
-        return cartpole_score(episodes, totals, [result.best for result in results])
+        return balancing_score(name, episodes, totals, [result.best for result in results])
     if name == "cartpole_swingup":
-        return float(np.mean([cartpole_swingup_score(r.episodes, r.totals, r.best) for r in results]))
+        return float(np.mean([balancing_score(name, r.episodes, r.totals, r.best) for r in results]))
+    if name in BASELINES:
+        return regret_score(name, episodes, totals)
     sizes = np.concatenate([np.full(result.episodes.size, result.setting["size"]) for result in results])
     measure: Any = deep_sea_score if name == "deep_sea" else deep_sea_stochastic_score
     return float(measure(sizes, episodes, totals))

@@ -96,11 +96,6 @@ class Outcome:
     optimum: float
 
 
-def deployed_value(learner: Learner, mdp: MDP) -> float:
-    """The exact value of the learner's greedy policy."""
-    return mdp.value(tabulated(learner, mdp, learner.observations.all_points(), "greedy"))
-
-
 def wanted_value(problem: Problem, optimum: float) -> float:
     """The value that counts as nearly optimal."""
     return optimum - ((1.0 - SHARE) * abs(optimum) if problem.within is None else problem.within)
@@ -132,7 +127,7 @@ def episodes_needed(
     while learner.episodes_done < most:
         count = min(problem.every, most - learner.episodes_done)
         learn(learner, env, episodes=count, seed=seed, settings=LearnSettings(action_masks=action_masks))
-        value = deployed_value(learner, mdp)
+        value = mdp.value(tabulated(learner, mdp, learner.observations.all_points(), "greedy"))
         if value >= wanted:
             return Outcome(learner.episodes_done, value, best)
     return Outcome(None, value, best)

@@ -17,6 +17,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from klearning.lab.experiments.checkpoints import read_checkpoint
@@ -300,7 +301,7 @@ def _last_line(error: BaseException) -> str:
     return str(error).strip().splitlines()[-1].strip() if str(error).strip() else type(error).__name__
 
 
-def _need_ray() -> Any:
+def _need_ray() -> ModuleType:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a sweep tells nobody
     try:
         import ray

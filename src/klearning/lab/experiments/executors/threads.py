@@ -1,6 +1,5 @@
 """Threads of this process."""
 
-import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 
@@ -13,17 +12,11 @@ class LocalExecutor:
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers
-        self._asked = threading.Event()
-
-    def stop(self) -> None:
-        """Ask all jobs to write their checkpoints and end."""
-        self._asked.set()
 
     def run(self, jobs: Sequence[Job], progress: Callable[[int], None]) -> Generator[Outcome, None, None]:
         def work(job: Job, closed: Callable[[], bool]) -> Outcome:
-            return do(job, should_stop=lambda: closed() or self._asked.is_set(), progress=progress)
+            return do(job, should_stop=closed, progress=progress)
 
-        self._asked.clear()
         with closing(on_threads(work, jobs, self.workers)) as pairs:
             for _, outcome in pairs:
                 yield outcome

@@ -13,8 +13,8 @@ import numpy as np
 from klearning.lab.experiments.spec import Spec, make_spec
 from klearning.lab.experiments.store import Store
 from klearning.lab.experiments.summaries import StoreSummary
-from klearning.lab.papers.claims import Claim, Verdict
-from klearning.lab.papers.figure import Figure, Reference
+from klearning.lab.papers.claims import Claim, Verdict, interval_text
+from klearning.lab.papers.figure import Curve, Figure
 from klearning.lab.papers.odonoghue2021.study import NOISE, PRIOR, THOMPSON, Size
 from klearning.lab.theory.bounds import lower_bound, regret_bound
 from klearning.numerics.display.canvas import new_figure, series, styled
@@ -101,18 +101,18 @@ class BayesRegret(Figure[dict[str, Floats]]):
         for episodes in sorted({spec.episodes for spec in have.values()}, reverse=True):
             for left_out in (True, False):
                 runs = replace(self, worlds=most, episodes=episodes, left_out=left_out).runs().values()
-                missing = [part.seed for spec in runs for part in spec.parts() if part.name not in have]
+                missing = [part.seed for spec in runs for part in spec.parts if part.name not in have]
                 if (worlds := min(missing, default=most)) > 1:
                     regret = replace(self, worlds=worlds, episodes=episodes, left_out=left_out).read(summary.store)
                     return Verdict("Bayes regret", f"{worlds} worlds, {episodes:,} episodes", claims(regret))
         return None
 
-    def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Reference]:
+    def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Curve]:
         """The theorem's bound and the rate of the lower one, for the worlds of which they are stated here."""
         if axis != "episode" or not is_drawn_here(specs):
             return []
         bounds = {"bound of the theorem": regret_bound(SIZES, x, NOISE), "√(LSAT)": lower_bound(SIZES, x)}
-        return [Reference(label, line, y) for line, (label, y) in enumerate(bounds.items())]
+        return [Curve(label, "", x, y, line=line) for line, (label, y) in enumerate(bounds.items())]
 
 
 FIGURES = (BayesRegret(),)
@@ -163,8 +163,7 @@ def claims(regret: dict[str, Floats]) -> list[Claim]:
 def _schedule_claim(regret: dict[str, Floats]) -> Claim:
     a, b = (regret[f"K-learning, {rule}, paper"][:, -1] for rule in ("optimal", "schedule"))
     compared = paired_difference(a, b)
-    low, high = compared.difference.low, compared.difference.high
-    numbers = f"mean difference {compared.difference.estimate:.1f} [{low:.1f}, {high:.1f}], p = {compared.p_value:.2g}"
+    numbers = f"mean difference {interval_text(compared.difference, '.1f')}, p = {compared.p_value:.2g}"
     sentence = "the optimal τ tends to perform better than the schedule"
     return Claim("section 3.4", sentence, bool(compared.difference.estimate < 0), numbers)
 
@@ -177,10 +176,8 @@ def _ranking(regret: dict[str, Floats]) -> Claim:
     compared = [paired_difference(last[label], thompson) for label in rivals]
     adjusted = holm(np.array([c.p_value for c in compared]))
     means = {label: mean_interval(last[label]) for label in [*rivals, THOMPSON]}
-    show = "; ".join(
-        f"{label} {m.estimate:.0f}" + (f" [{m.low:.0f}, {m.high:.0f}]" if len(thompson) >= FEWEST else "")
-        for label, m in means.items()
-    )
+    words = {label: interval_text(m) if len(thompson) >= FEWEST else f"{m.estimate:.0f}" for label, m in means.items()}
+    show = "; ".join(f"{label} {text}" for label, text in words.items())
     numbers = show + f"; Holm-adjusted p against Thompson: {', '.join(f'{p:.2g}' for p in adjusted)}"
     ratio = means["K-learning, optimal, reward"].estimate / means[THOMPSON].estimate
     holds = bool(0.5 < ratio < 2.0)

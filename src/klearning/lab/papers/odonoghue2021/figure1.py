@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from klearning.lab.experiments.store import Store
 from klearning.lab.experiments.summaries import StoreSummary
@@ -10,6 +10,9 @@ from klearning.lab.papers.figure import Figure, Introduction
 from klearning.numerics.display.canvas import COLOURS, new_figure, styled
 from klearning.numerics.display.markup import Html, element, paragraph, section
 from klearning.numerics.display.plots import Picture
+
+if TYPE_CHECKING:
+    from matplotlib.patches import Rectangle
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +64,7 @@ def draw(depth: int = 5) -> Picture:
     return figure
 
 
-def _square(column: int, row: int, face: str) -> Any:
+def _square(column: int, row: int, face: str) -> "Rectangle":
     from matplotlib.patches import Rectangle
 
     return Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=face, edgecolor="0.4", linewidth=0.8)

@@ -11,14 +11,14 @@ from klearning.lab.experiments.spec import Spec, make_spec
 from klearning.lab.experiments.store import Store
 from klearning.lab.experiments.summaries import StoreSummary, agent_key
 from klearning.lab.papers.claims import Claim, Verdict
-from klearning.lab.papers.figure import Figure, Reference
+from klearning.lab.papers.figure import Curve, Figure
 from klearning.lab.papers.odonoghue2021.learning_times import Times, claims, learning_table, most_seeds
 from klearning.lab.papers.odonoghue2021.protocols import K_OPTIMAL, PRINTED, TEXT, DeepSeaProtocol
 from klearning.numerics.display.canvas import new_figure, series, styled
 from klearning.numerics.display.plots import Picture
 from klearning.numerics.statistics import FEWEST, median_interval, median_time
 from klearning.numerics.types import Floats
-from klearning.simulators.codec import prior_data, world_data
+from klearning.simulators.codec import call_data, prior_data
 from klearning.tabular.trials.runs import Runs
 
 CAP, QUICK_CAP = 100_000, 3000
@@ -89,12 +89,12 @@ class LearningTime(Figure[Times]):
             return Verdict(f"Figure 2, {self.protocol.heading}", f"{seeds} seeds, cap {cap:,}", self.claims(times))
         return None
 
-    def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Reference]:
+    def references(self, specs: Sequence[Spec], axis: str, x: Floats) -> list[Curve]:
         """The time of dithering on any DeepSea, up to the cap of the runs."""
         if axis != "depth" or any(spec.world["name"] != "deep_sea" for spec in specs):
             return []
         coins = 2.0 ** (x - 1)
-        return [Reference("2^(L−1)", 1, np.where(coins <= specs[0].episodes, coins, np.nan))]
+        return [Curve("2^(L−1)", "", x, np.where(coins <= specs[0].episodes, coins, np.nan))]
 
 
 FIGURES = (
@@ -112,7 +112,7 @@ def _is_of(spec: Spec, protocol: DeepSeaProtocol) -> bool:
         and agent_key(spec) in protocol.labels
         and world["name"] == "deep_sea"
         and "depth" in world
-        and world == world_data(protocol.world_data(world["depth"]))
+        and world == call_data("world", protocol.world_data(world["depth"]))
     )
 
 

@@ -41,7 +41,7 @@ def growth_in_time(runs: Runs) -> Growth:
 def growth_in_size(letter: str, line: Sequence[Size], runs: Sequence[Runs]) -> Growth:
     bound = np.array([regret_bound(size.totals, f.points[-1], NOISE) for size, f in zip(line, runs)])
     last = np.stack([f.regret[:, -1] for f in runs], axis=1)
-    return fit(np.array([getattr(size, letter) for size in line], float), last, bound)
+    return fit(np.array([size._asdict()[letter] for size in line], float), last, bound)
 
 
 def fit(x: Floats, regret: Floats, bound: Floats, level: float = 0.95) -> Growth:

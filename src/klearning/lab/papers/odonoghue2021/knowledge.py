@@ -10,7 +10,7 @@ import numpy as np
 
 from klearning.lab.experiments.spec import Spec
 from klearning.lab.experiments.store import Store
-from klearning.lab.papers.claims import table
+from klearning.lab.papers.claims import interval_text, table
 from klearning.lab.papers.odonoghue2021.cases import NOISE, SEEDS, Case, CaseStudy
 from klearning.numerics.statistics import mean_interval, median_time
 from klearning.numerics.types import Floats
@@ -46,7 +46,7 @@ class Knowledge(CaseStudy[dict[Key, Runs]]):
         return {
             (bonus, known, name): spec(CASES[name], bonus, known, self.seeds)
             for bonus, known, name in keys()
-            if can_be_known(CASES[name], known)
+            if known != STATIONARY or CASES[name].world["name"] != "deep_sea"  # whose layers differ
         }
 
     def read(self, store: Store) -> dict[Key, Runs]:
@@ -70,11 +70,6 @@ def keys() -> Iterator[Key]:
     return ((bonus, known, name) for bonus in COMPARED for known in KNOWN for name in CASES)
 
 
-def can_be_known(case: Case, known: str) -> bool:
-    """The layers of DeepSea differ: nobody can know that they do not."""
-    return not (known == STATIONARY and case.world["name"] == "deep_sea")
-
-
 def spec(case: Case, bonus: BonusName, known: str, seeds: int = SEEDS) -> Spec:
     prior, hint = case.prior, "nothing"
     if known == STATIONARY:
@@ -95,8 +90,7 @@ def spec(case: Case, bonus: BonusName, known: str, seeds: int = SEEDS) -> Spec:
 def _cell(results: Runs) -> str:
     if results.spec.world["name"] == "deep_sea":
         return " / ".join(_time(times) for times in (results.first_hit, results.solved))
-    mean = mean_interval(results.regret[:, -1])
-    return f"{mean.estimate:.0f} [{mean.low:.0f}, {mean.high:.0f}]"
+    return interval_text(mean_interval(results.regret[:, -1]))
 
 
 def _time(times: Floats) -> str:

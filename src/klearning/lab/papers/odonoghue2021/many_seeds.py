@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from klearning.lab.experiments.spec import Spec, make_spec
-from klearning.lab.papers.claims import Claim
+from klearning.lab.papers.claims import Claim, interval_text
 from klearning.lab.papers.odonoghue2021.figure2 import FIGURES as ON_CPU
 from klearning.lab.papers.odonoghue2021.figure2 import QUICK_DEPTHS, LearningTime
 from klearning.lab.papers.odonoghue2021.learning_times import Times, most_seeds, table_by_depth
@@ -81,5 +81,4 @@ def _cell(t: Floats, cap: int) -> str:
     share = "" if solved.size == t.size else f" / {solved.size / t.size:.5g}"
     if not np.isfinite(median_time(t)):
         return f"> {cap:,}{share}"
-    mean, low, high = mean_interval(solved)
-    return f"{mean:,.2f} [{low:,.2f}, {high:,.2f}]{share}"
+    return interval_text(mean_interval(solved), ",.2f") + share

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 from klearning.lab.experiments.spec import Spec
 from klearning.lab.experiments.store import Store
-from klearning.lab.papers.claims import Claim, table
+from klearning.lab.papers.claims import Claim, interval_text, table
 from klearning.lab.papers.figure import Figure
 from klearning.lab.papers.odonoghue2021.bayes_regret import draw_bounds
 from klearning.lab.papers.odonoghue2021.growth import Growth, growth
@@ -124,7 +124,7 @@ def _regret_table(results: Results) -> str:
     rows = []
     for name in contestants():
         means = [mean_interval(by_name[name].regret[:, -1]) for by_name in results.values()]
-        rows.append([name, *(f"{m.estimate:.1f} [{m.low:.1f}, {m.high:.1f}]" for m in means)])
+        rows.append([name, *(interval_text(mean, ".1f") for mean in means)])
     some = {size: by_name[THOMPSON] for size, by_name in results.items()}
     bounds = [regret_bound(size.totals, runs.points[-1], NOISE) for size, runs in some.items()]
     rows.append(["the theorem's bound", *(f"{bound:.0f}" for bound in bounds)])
@@ -135,7 +135,6 @@ def _regret_table(results: Results) -> str:
 def _growth_table(exponents: dict[str, dict[str, Growth]]) -> str:
     rows = []
     for name in contestants():
-        fitted = [by_name[name].fitted for by_name in exponents.values()]
-        rows.append([name, *(f"{e:.2f} [{low:.2f}, {high:.2f}]" for e, low, high in fitted)])
+        rows.append([name, *(interval_text(by_name[name].fitted, ".2f") for by_name in exponents.values())])
     rows.append(["the theorem's bound", *(f"{by_name[THOMPSON].of_bound:.2f}" for by_name in exponents.values())])
     return table(["exponent in", *exponents], rows)

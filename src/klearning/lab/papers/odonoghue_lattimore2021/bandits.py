@@ -12,12 +12,13 @@ import numpy as np
 
 from klearning.lab.experiments.spec import Spec, make_spec
 from klearning.lab.experiments.store import Store
-from klearning.lab.papers.claims import Claim, table
-from klearning.lab.papers.figure import Curve, Figure, Plot, mean_curve
+from klearning.lab.papers.claims import Claim, interval_text, table
+from klearning.lab.papers.figure import Curve, Figure, Plot, least_optimism, mean_curve
 from klearning.lab.theory.bandits import bandit_regret_bound, thompson_is_optimistic
 from klearning.numerics.display.canvas import draw_mean, new_grid, series, styled
 from klearning.numerics.display.plots import Picture
 from klearning.numerics.statistics import mean_interval
+from klearning.numerics.types import Floats
 from klearning.tabular.agents.k_learning import KLearning
 from klearning.tabular.agents.psrl import PSRL
 from klearning.tabular.agents.ucbvi import UCBVI
@@ -113,8 +114,7 @@ class Bandits(Figure[Results]):
         rows = []
         for name, by_agent in results.items():
             for who, runs in by_agent.items():
-                x = mean_interval(runs.regret[:, -1])
-                rows.append((name, who, f"{x.estimate:.1f} [{x.low:.1f}, {x.high:.1f}]"))
+                rows.append((name, who, interval_text(mean_interval(runs.regret[:, -1]), ".1f")))
             rows.append((name, "bound of the theorem", f"{_bound(name, by_agent[VARIATIONAL])[-1]:.0f}"))
         rounds = int(next(iter(results.values()))[VARIATIONAL].points[-1])
         return table(("arms", "agent", f"Bayes regret after {rounds:,} rounds"), rows)
@@ -160,12 +160,7 @@ def below_the_bound(results: Results) -> Claim:
 
 def optimism(results: Results) -> Claim:
     """The mean of the agent's bound is above that of the best arm, after every round, in standard errors."""
-    least = {}
-    for name, by_agent in results.items():
-        runs = by_agent[VARIATIONAL]
-        slack = runs.diagnostics["bound"] - runs.optimal_values[:, None]
-        error = slack.std(axis=0, ddof=1) / np.sqrt(len(slack))
-        least[name] = float((slack.mean(axis=0) / error).min())
+    least = {name: least_optimism(by_agent[VARIATIONAL]) for name, by_agent in results.items()}
     numbers = "at least " + "; ".join(f"{x:.1f} standard errors above ({name})" for name, x in least.items())
     return Claim(
         "definition of the set", "what VBOS says is an upper bound on E max μ", min(least.values()) > 0.0, numbers
@@ -202,5 +197,5 @@ def beside_thompson(results: Results) -> Claim:
     return Claim("ours", "VBOS and Thompson sampling have similar regret (within a factor of two)", holds, numbers)
 
 
-def _bound(kind: str, runs: Runs) -> Any:
+def _bound(kind: str, runs: Runs) -> Floats:
     return bandit_regret_bound(ARMS, runs.points, KINDS[kind].noise)

@@ -17,7 +17,7 @@ from klearning.games.thompson import Thompson
 from klearning.games.ucb import UCB
 from klearning.lab.experiments.spec import Spec, match_spec
 from klearning.lab.experiments.store import Store
-from klearning.lab.papers.claims import Claim, table
+from klearning.lab.papers.claims import Claim, interval_text, table
 from klearning.lab.papers.figure import Figure, Plot, mean_curve
 from klearning.numerics.display.canvas import draw_mean, new_grid, series, styled
 from klearning.numerics.display.plots import Picture
@@ -123,8 +123,8 @@ class Regret(Figure[Results]):
         rows = []
         for (game, opponent, agent), growth in results.items():
             x, power = mean_interval(growth.regret[:, -1]), mean_interval(growth.power)
-            grows = "–" if np.isnan(power.low) else f"{power.estimate:.2f} [{power.low:.2f}, {power.high:.2f}]"
-            rows.append((game, WORDS[opponent], agent, f"{x.estimate:z.0f} [{x.low:z.0f}, {x.high:z.0f}]", grows))
+            grows = "–" if np.isnan(power.low) else interval_text(power, ".2f")
+            rows.append((game, WORDS[opponent], agent, interval_text(x, "z.0f"), grows))
         rounds = int(next(iter(results.values())).points[-1])
         return table(("game", "", "agent", f"regret after {rounds:,} rounds", "power of the rounds"), rows)
 
@@ -192,4 +192,4 @@ def _judged(powers: Mapping[str, Interval], within: Callable[[Interval], bool]) 
 
 
 def _numbers(powers: Mapping[str, Interval]) -> str:
-    return "; ".join(f"{name} {x.estimate:.2f} [{x.low:.2f}, {x.high:.2f}]" for name, x in powers.items())
+    return "; ".join(f"{name} {interval_text(x, '.2f')}" for name, x in powers.items())

@@ -12,8 +12,8 @@ import numpy as np
 
 from klearning.lab.experiments.spec import Spec, make_spec
 from klearning.lab.experiments.store import Store
-from klearning.lab.papers.claims import Claim, table
-from klearning.lab.papers.figure import Curve, Figure, Plot, mean_curve
+from klearning.lab.papers.claims import Claim, interval_text, table
+from klearning.lab.papers.figure import Curve, Figure, Plot, least_optimism, mean_curve
 from klearning.lab.papers.odonoghue2021.protocols import TEXT
 from klearning.numerics.display.canvas import draw_mean, new_grid, series, styled
 from klearning.numerics.display.plots import Picture
@@ -114,8 +114,8 @@ class Learning(Figure[Results]):
         """Time to solve by depth, and regret in the end, with intervals."""
         rows = []
         for who, runs in results.worlds.items():
-            times = [_cell(_time(results, depth, who)) for depth in results.seas]
-            rows.append((who, *times, _cell(mean_interval(runs.regret[:, -1]))))
+            times = [interval_text(_time(results, depth, who)) for depth in results.seas]
+            rows.append((who, *times, interval_text(mean_interval(runs.regret[:, -1]))))
         episodes = int(results.worlds[VARIATIONAL].points[-1])
         return table(("agent", *(f"L={depth}" for depth in results.seas), f"regret after {episodes:,}"), rows)
 
@@ -138,7 +138,7 @@ def sea_plot(results: Results) -> Plot:
     curves, depths = [], np.array(list(results.seas), float)
     for who, agent in AGENTS.items():
         times = [_time(results, depth, who) for depth in results.seas]
-        mean, low, high = (np.array([getattr(x, part) for x in times]) for part in ("estimate", "low", "high"))
+        mean, low, high = np.array(times).T
         curves.append(Curve(who, type(agent).__name__, depths, mean, low, high))
     seeds = len(next(iter(results.seas.values()))[VARIATIONAL].solved)
     caption = (
@@ -160,10 +160,7 @@ def worlds_plot(results: Results) -> Plot:
 
 def optimism(results: Results) -> Claim:
     """The mean of its bound is above that of the optimal value, after every episode, in standard errors."""
-    runs = results.worlds[VARIATIONAL]
-    slack = runs.diagnostics["bound"] - runs.optimal_values[:, None]
-    error = slack.std(axis=0, ddof=1) / np.sqrt(len(slack))
-    least = float((slack.mean(axis=0) / error).min())
+    least = least_optimism(results.worlds[VARIATIONAL])
     sentence = "what VAPOR's program says is an upper bound on the expected value of the optimal policy"
     return Claim("definition of VAPOR", sentence, least > 0.0, f"at least {least:.1f} standard errors above")
 
@@ -214,11 +211,7 @@ def calibrated_regrets(results: Results) -> Claim:
 
 
 def _regrets(results: Results, *agents: str) -> str:
-    return ", ".join(f"{who} {_cell(mean_interval(results.worlds[who].regret[:, -1]))}" for who in agents)
-
-
-def _cell(x: Interval) -> str:
-    return f"{x.estimate:.0f} [{x.low:.0f}, {x.high:.0f}]"
+    return ", ".join(f"{who} {interval_text(mean_interval(results.worlds[who].regret[:, -1]))}" for who in agents)
 
 
 def _time(results: Results, depth: int, who: str) -> Interval:
