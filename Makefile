@@ -68,8 +68,9 @@ test: $(DEV)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not networks"
 	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "networks and not slow"
 
+# tests that share something costly are a group, which one worker runs
 slow: $(DEV)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not networks" --ignore tests/lab/experiments/test_ray.py
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "slow and not networks" --ignore tests/lab/experiments/test_ray.py
 	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and networks"
 
 # kernels with checked indices are other kernels: each of two processes compiles those of its half of the agents

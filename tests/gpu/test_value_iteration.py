@@ -146,6 +146,7 @@ def simulated():
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("simulated")
 @pytest.mark.parametrize(
     "agent", [kl.RLSVI(), *(pytest.param(a, marks=SLOW) for a in (kl.PSRL(), kl.BEB(), kl.UCBVI()))], ids=repr
 )
