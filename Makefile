@@ -68,7 +68,7 @@ test: $(DEV)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not networks"
 	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "networks and not slow"
 
-# tests that share something costly are a group, which one worker runs
+# one worker runs all tests of a file, or of a group of files: what they share is made once
 slow: $(DEV)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "slow and not networks" --ignore tests/lab/experiments/test_ray.py
 	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and networks"

@@ -51,7 +51,6 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("examples")
 @pytest.mark.parametrize("line", EXAMPLES)
 def test_examples_run(line, folder, monkeypatch):
     monkeypatch.setenv("BROWSER", "true")  # a browser that shows nothing, for --open

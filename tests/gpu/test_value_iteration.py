@@ -28,6 +28,8 @@ WORLD = kl.random_mdp([3, 4, 2, 5], actions=3, prior=PRIOR, seed=4)
 KEY = (np.uint32(3), np.uint32(4))
 SLOW = pytest.mark.slow
 
+pytestmark = pytest.mark.xdist_group("gpu")
+
 
 @dataclass
 class Device:
@@ -146,7 +148,6 @@ def simulated():
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("simulated")
 @pytest.mark.parametrize(
     "agent", [kl.RLSVI(), *(pytest.param(a, marks=SLOW) for a in (kl.PSRL(), kl.BEB(), kl.UCBVI()))], ids=repr
 )

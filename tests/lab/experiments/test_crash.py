@@ -13,7 +13,7 @@ import pytest
 from tests.lab.experiments.test_store import contents
 from tests.support.strange_stores import filled
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("crash")]  # one worker runs the whole sweep, once
+pytestmark = pytest.mark.slow
 
 KILLS = 12
 PATIENCE = 300  # seconds, for one process

@@ -33,7 +33,6 @@ def published(filled, tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("published")
 def test_everything_is_drawn_from_the_store(published):
     folder, found = published
     pictures = sorted(path.name for path in folder.glob("*.png"))
@@ -47,7 +46,6 @@ def test_everything_is_drawn_from_the_store(published):
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("published")
 def test_figures_are_the_same_bytes_twice(filled, published, tmp_path):
     publish(TINY, filled, tmp_path)
     names = {path.name for path in published[0].iterdir()}

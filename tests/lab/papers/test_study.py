@@ -17,8 +17,6 @@ from klearning.lab.papers.publish import publish
 from klearning.lab.theory import optimistic, regret_bound
 from tests.support.papers import PAPER
 
-pytestmark = pytest.mark.xdist_group("study")  # one worker runs it, once
-
 SMALL = Study(worlds=20, episodes=40, long_worlds=20, long_episodes=200)
 
 
