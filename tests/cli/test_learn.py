@@ -252,6 +252,7 @@ class ColdStore(gym.Env):
 """
 
 
+@pytest.mark.slow
 def test_bins_are_kept_exported_and_resumed(tmp_path):
     """Pain 1 of the user study, by its commands: edges lost, raw observations refused, other bins taken in silence."""
     (tmp_path / "cold.py").write_text(COLD)
@@ -311,6 +312,7 @@ def test_where_no_prior_is_given_random_play_suggests_one_and_it_is_told(tmp_pat
 # -- several seeds, and bins ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_several_seeds_are_as_each_of_them_alone(tmp_path):
     words = ("learn", "FrozenLake-v1", "PSRL", "--horizon", "20", "--json")
     several = ("--seeds", "3,5", "--save", "out/x_{seed}.npz", "--csv", "log_{seed}.csv")
@@ -434,6 +436,7 @@ def simulator(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [("--bins", "level=4"), ("--bins", "4", "--quantiles")], ids=["bins", "quantiles"])
 def test_copies_are_a_vector(cut, simulator):
     """What processes teach is what `kl.learn` learns from a vector in one process."""

@@ -133,6 +133,7 @@ def test_a_dumb_terminal_is_not_drawn_over():
     assert "mean return" in written
 
 
+@pytest.mark.slow
 def test_the_live_view_on_a_terminal():
     written, code = on_terminal(["learn", "FrozenLake-v1", "-n", "20"])
     assert code == 0

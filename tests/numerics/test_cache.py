@@ -64,6 +64,7 @@ def house(tmp_path):
     return lambda code: python(code, **environment), edit, kernels, names
 
 
+@pytest.mark.slow
 def test_an_edit_changes_results_and_compiles_nothing_else_again(house):
     call, edit, kernels, names = house
     first, before = call(SMALL), kernels()

@@ -54,6 +54,7 @@ def test_one_action_leaves_no_choice(case):
     assert hot.bound == pytest.approx(plan.bound, rel=1e-5, abs=1e-5)
 
 
+@pytest.mark.slow
 @modest
 @given(seeds, st.floats(-5, 5), st.floats(-6, 6))
 def test_shifting_and_scaling_rewards(seed, shift, power):
@@ -75,6 +76,7 @@ def test_shifting_and_scaling_rewards(seed, shift, power):
     assert b.bound == pytest.approx(factor * (a.bound + 3 * shift), rel=1e-9, abs=1e-9 * factor)
 
 
+@pytest.mark.slow
 @modest
 @given(cases(), seeds, temperatures)
 def test_names_of_states_and_actions_do_not_matter(case, seed, tau):
