@@ -40,6 +40,7 @@ FILMED = {
 }
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("name", FILMED)
 def test_a_run_is_filmed(name, tmp_path):
     """Its first seed, in one file; it is the run that the table shows."""

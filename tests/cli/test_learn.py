@@ -91,6 +91,7 @@ def test_ctrl_c_saves_and_the_rest_is_learnt_later(tmp_path):
     assert path.read_bytes() == whole.read_bytes()
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("library", ["_ctypes", "_multiarray_umath", "libllvmlite"])
 def test_ctrl_c_while_importing_is_no_traceback(library):
     process = started("learn", "FrozenLake-v1", "-n", "10000000")
@@ -360,6 +361,7 @@ def test_tasks_on_the_line_are_those_of_learn(tmp_path, monkeypatch):
     assert kl.load("x.npz").returns == alone.returns
 
 
+@pytest.mark.slow
 def test_masks_on_the_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for option, masked in {"--action-masks": True, "--no-action-masks": False}.items():
@@ -487,6 +489,7 @@ def test_ctrl_c_stops_copies_too(tmp_path):
     assert process.returncode == 130
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("agent", "stationary", "sentence"), [
     ("PSRL", "no", "a greedy episode costs at most"),
     ("KLearning", "yes", "greedy episode costs"),

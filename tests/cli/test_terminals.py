@@ -118,6 +118,7 @@ def on_terminal(args, **variables):
     return written.decode(), process.wait(timeout=300)
 
 
+@pytest.mark.slow
 def test_colours_only_where_they_are_wanted():
     fancy, code = on_terminal(["worlds"])
     assert code == 0

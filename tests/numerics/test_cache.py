@@ -208,6 +208,7 @@ print(len(values), len(set(values)))
 """
 
 
+@pytest.mark.slow
 def test_several_threads_may_make_the_first_call():
     """Numba is imported by one of them: two that import it at once find it by half."""
     assert python(THREADS) == "8 1\n"

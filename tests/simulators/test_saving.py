@@ -507,6 +507,7 @@ def test_the_corpus_is_whole():
     assert {type(agent).__name__ for agent, *_ in CASES.values()} == set(AGENTS) - {"OptimalAgent"}
 
 
+@pytest.mark.slow
 def test_the_corpus_can_be_made_again(tmp_path):
     make_corpus.main(tmp_path)
     assert json.loads((tmp_path / "expected.json").read_text()) == EXPECTED

@@ -25,6 +25,7 @@ def assert_same_plan(a, b, rtol=1e-12):
     assert a.bound == pytest.approx(b.bound, rel=rtol)
 
 
+@pytest.mark.slow
 @modest
 @given(cases(any_number), temperatures)
 def test_known_transitions_and_single_layers_cost_nothing(case, tau):
@@ -34,6 +35,7 @@ def test_known_transitions_and_single_layers_cost_nothing(case, tau):
         assert_same_plan(*(kl.solve(case.belief(), temperature, b) for b in ("split", "reward")), rtol=1e-15)
 
 
+@pytest.mark.slow
 @modest
 @given(cases(), temperatures)
 def test_k_is_at_least_that_of_the_mean_model(case, tau):
