@@ -68,9 +68,10 @@ test: $(DEV)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not networks"
 	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "networks and not slow"
 
-# one worker runs all tests of a file, or of a group of files: what they share is made once
+# one worker runs all tests of a file: what they share is made once; in order, the short files come last
 slow: $(DEV)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "slow and not networks" --ignore tests/lab/experiments/test_ray.py
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not networks" \
+		--ignore tests/lab/experiments/test_ray.py
 	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and networks"
 
 # kernels with checked indices are other kernels: each of two processes compiles those of its half of the agents

@@ -66,7 +66,6 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     thinning = Thinning()
     for item in items:
@@ -76,8 +75,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 raise pytest.UsageError(f"{item.nodeid} is of networks: name its file in NETWORKS_FILES")
         if thinning.leaves_out(item) or (RARE in item.nodeid and os.environ.get("NUMBA_BOUNDSCHECK") != "1"):
             item.add_marker(pytest.mark.slow)
-        if item.get_closest_marker("xdist_group") is None:  # by file: what its tests share is made once
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
     if config.option.shuffle is not None:
         random.Random(config.option.shuffle).shuffle(items)
 

@@ -15,7 +15,7 @@ from tests.support.browser import Browser, missing
 from tests.support.crafted_records import SCRIPT, changed, places, played, sound, write_record
 from tests.support.papers import figure, tiny_store
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]  # two cannot install one at the same time
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -23,8 +23,6 @@ SHAPE = Shape(
 Draws = draws.Draws
 KEY = (np.uint32(7), np.uint32(8))
 
-pytestmark = pytest.mark.xdist_group("gpu")
-
 
 @pytest.fixture(scope="module")
 def scalars():

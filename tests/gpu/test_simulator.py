@@ -12,8 +12,6 @@ import klearning as kl
 from klearning.gpu.layout import slots
 from klearning.numerics.sparse.rows import places
 
-pytestmark = pytest.mark.xdist_group("gpu")  # with the other files of this folder: the longest test begins early
-
 
 @pytest.mark.slow
 def test_kernels_in_the_simulator():

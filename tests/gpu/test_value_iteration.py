@@ -28,8 +28,6 @@ WORLD = kl.random_mdp([3, 4, 2, 5], actions=3, prior=PRIOR, seed=4)
 KEY = (np.uint32(3), np.uint32(4))
 SLOW = pytest.mark.slow
 
-pytestmark = pytest.mark.xdist_group("gpu")
-
 
 @dataclass
 class Device:

@@ -21,8 +21,6 @@ from tests.support.doc_blocks import PAGES, ROOT
 from tools import bonuses, concepts, notebooks
 from tools import site as site_extension
 
-pytestmark = pytest.mark.xdist_group("browser")  # one worker builds the site and installs a browser, once
-
 LOADS = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src", "object": "data"}
 SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:|^//", re.I)
 FETCHED = re.compile(r"""url\(\s*["']?(?!["']|data:|#)|@import""")  # by a style sheet, and not within it
