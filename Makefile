@@ -5,6 +5,8 @@ BIN := .venv/bin
 RUN := .venv/.run
 DEV := .venv/.dev
 RAY := .venv/.ray
+# tests start hundreds of processes: each imports a third faster if the first keeps its bytecode
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help setup lock reproduce study examples test slow bounds ray mutants lint dist bench pages site clean
 
@@ -66,8 +68,10 @@ test: $(DEV)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not networks"
 	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "networks and not slow"
 
+# one worker runs all tests of a file: what they share is made once; in order, the short files come last
 slow: $(DEV)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not networks" --ignore tests/lab/experiments/test_ray.py
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not networks" \
+		--ignore tests/lab/experiments/test_ray.py
 	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and networks"
 
 # kernels with checked indices are other kernels: each of two processes compiles those of its half of the agents

@@ -18,6 +18,7 @@ import pytest
 ONLY_NETWORKS = ("tests/deep/", "tests/extending/test_network.py")
 NETWORKS_FILES = (*ONLY_NETWORKS, "tests/pages/test_docs.py", "tests/cli/test_help.py")  # no other has such tests
 NETWORKS = (*ONLY_NETWORKS, "deep_k_learning", "evidence/deep", "deep_agent", "DeepKLearning", "simulator_for_deep")
+RARE = "bonus='split', tolerance=1e-06, optimism='calibrated'"  # 15 s of kernels that nothing else needs: slow
 
 
 class NoNetworks:
@@ -72,7 +73,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.networks)
             if not any(part in item.nodeid for part in NETWORKS_FILES):
                 raise pytest.UsageError(f"{item.nodeid} is of networks: name its file in NETWORKS_FILES")
-        if thinning.leaves_out(item):
+        if thinning.leaves_out(item) or (RARE in item.nodeid and os.environ.get("NUMBA_BOUNDSCHECK") != "1"):
             item.add_marker(pytest.mark.slow)
     if config.option.shuffle is not None:
         random.Random(config.option.shuffle).shuffle(items)

@@ -40,6 +40,7 @@ FILMED = {
 }
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("name", FILMED)
 def test_a_run_is_filmed(name, tmp_path):
     """Its first seed, in one file; it is the run that the table shows."""
@@ -135,6 +136,7 @@ def wait_for_work(process: subprocess.Popen[str], seconds: float) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_interrupted(tmp_path):
     """Within a run, not within the compilation that may come before the first: that is waited for."""
     assert klearning("run", "-w", "depth=3", "-n", "5", "-s", "1", "--no-figure").returncode == 0
@@ -148,6 +150,7 @@ def test_interrupted(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_kernels_are_compiled_although_numba_is_told_to_compile_nothing():
     """NUMBA_DISABLE_JIT=1 makes Numba run its own kernels as Python, which ours cannot be."""
     words = [*COMMAND, "run", "deep_sea", "KLearning", "-n", "3", "--no-figure"]

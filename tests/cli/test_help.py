@@ -25,11 +25,13 @@ EVERY = [pytest.param(path, command, id=" ".join(path)) for path, command in all
 # a cluster is started by lab/experiments/test_ray.py
 ELSEWHERE = ("--executor ray", "--device gpu")  # need what is not there
 LONG = {"klearning reproduce --quick", "klearning benchmark gymnasium CliffWalking --tune --seeds 1"}  # minutes
+BEFORE = {"klearning warm-up"}  # `make test` begins with it
 ON_PAGES = {line for b in ALL if b.language == "sh" and not b.skipped for line in b.text.splitlines()}  # run there
 EXAMPLES = sorted(
     {line for _, command in all_commands() for line in command.examples if not any(x in line for x in ELSEWHERE)}
     - ON_PAGES
     - LONG
+    - BEFORE
 )
 
 

@@ -91,6 +91,7 @@ def test_ctrl_c_saves_and_the_rest_is_learnt_later(tmp_path):
     assert path.read_bytes() == whole.read_bytes()
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("library", ["_ctypes", "_multiarray_umath", "libllvmlite"])
 def test_ctrl_c_while_importing_is_no_traceback(library):
     process = started("learn", "FrozenLake-v1", "-n", "10000000")
@@ -252,6 +253,7 @@ class ColdStore(gym.Env):
 """
 
 
+@pytest.mark.slow
 def test_bins_are_kept_exported_and_resumed(tmp_path):
     """Pain 1 of the user study, by its commands: edges lost, raw observations refused, other bins taken in silence."""
     (tmp_path / "cold.py").write_text(COLD)
@@ -311,6 +313,7 @@ def test_where_no_prior_is_given_random_play_suggests_one_and_it_is_told(tmp_pat
 # -- several seeds, and bins ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_several_seeds_are_as_each_of_them_alone(tmp_path):
     words = ("learn", "FrozenLake-v1", "PSRL", "--horizon", "20", "--json")
     several = ("--seeds", "3,5", "--save", "out/x_{seed}.npz", "--csv", "log_{seed}.csv")
@@ -358,6 +361,7 @@ def test_tasks_on_the_line_are_those_of_learn(tmp_path, monkeypatch):
     assert kl.load("x.npz").returns == alone.returns
 
 
+@pytest.mark.slow
 def test_masks_on_the_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for option, masked in {"--action-masks": True, "--no-action-masks": False}.items():
@@ -434,6 +438,7 @@ def simulator(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [("--bins", "level=4"), ("--bins", "4", "--quantiles")], ids=["bins", "quantiles"])
 def test_copies_are_a_vector(cut, simulator):
     """What processes teach is what `kl.learn` learns from a vector in one process."""
@@ -484,6 +489,7 @@ def test_ctrl_c_stops_copies_too(tmp_path):
     assert process.returncode == 130
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("agent", "stationary", "sentence"), [
     ("PSRL", "no", "a greedy episode costs at most"),
     ("KLearning", "yes", "greedy episode costs"),

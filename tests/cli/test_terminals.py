@@ -118,6 +118,7 @@ def on_terminal(args, **variables):
     return written.decode(), process.wait(timeout=300)
 
 
+@pytest.mark.slow
 def test_colours_only_where_they_are_wanted():
     fancy, code = on_terminal(["worlds"])
     assert code == 0
@@ -133,6 +134,7 @@ def test_a_dumb_terminal_is_not_drawn_over():
     assert "mean return" in written
 
 
+@pytest.mark.slow
 def test_the_live_view_on_a_terminal():
     written, code = on_terminal(["learn", "FrozenLake-v1", "-n", "20"])
     assert code == 0

@@ -100,6 +100,7 @@ def klearning(*words):
     return CliRunner().invoke(commands, words, catch_exceptions=False)
 
 
+@pytest.mark.slow
 def test_it_is_run_drawn_checked_and_reported(toy, tmp_path):
     place = ("--store", str(tmp_path / "store"), "--out", str(tmp_path / "out"))
     done = klearning("reproduce", "toy2099", "dots", "--quick", *place)

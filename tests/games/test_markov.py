@@ -50,6 +50,7 @@ def test_the_guarded_sea_has_a_value_in_one_line(depth, toll):
     assert games.guarded_sea(depth, toll=toll, cost=0.0).value == pytest.approx(1.0 / (1.0 + depth / toll))
 
 
+@pytest.mark.slow
 def test_against_an_opponent_without_choice_it_is_an_mdp():
     rng = np.random.default_rng(1)
     game = uneven_game(rng, m=1, n=3, widths=(2, 3, 2))

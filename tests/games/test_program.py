@@ -56,6 +56,7 @@ def some_game(rng, k):
     return A * 10.0 ** rng.integers(-6, 7) if k % 11 == 0 else A
 
 
+@pytest.mark.slow
 def test_equilibria_are_those_of_a_linear_program():
     rng = np.random.default_rng(0)
     for k in range(400):

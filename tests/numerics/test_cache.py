@@ -64,6 +64,7 @@ def house(tmp_path):
     return lambda code: python(code, **environment), edit, kernels, names
 
 
+@pytest.mark.slow
 def test_an_edit_changes_results_and_compiles_nothing_else_again(house):
     call, edit, kernels, names = house
     first, before = call(SMALL), kernels()
@@ -207,6 +208,7 @@ print(len(values), len(set(values)))
 """
 
 
+@pytest.mark.slow
 def test_several_threads_may_make_the_first_call():
     """Numba is imported by one of them: two that import it at once find it by half."""
     assert python(THREADS) == "8 1\n"

@@ -43,9 +43,9 @@ def test_python_runs_and_prints_what_it_says(block: Block, tmp_path, monkeypatch
 @pytest.mark.slow
 @pytest.mark.parametrize("block", cases("sh"))
 def test_commands_succeed(block: Block, tmp_path):
-    done = run_sh(block, tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
+    for done in run_sh(block, tmp_path):
+        assert done.returncode == 0, f"{done.args}: {done.stderr}"
+        assert "Traceback" not in done.stderr
 
 
 SESSIONS = sorted({b.page for b in ALL if b.language == "pycon" and str(b.page.relative_to(ROOT)) not in OWN_TEST})

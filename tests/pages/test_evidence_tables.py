@@ -213,6 +213,7 @@ def test_sentences_have_the_numbers_of_linked_files():
         assert min(map(float, row[1:])) == float(row[-1]), row
 
 
+@pytest.mark.slow
 def test_the_share_of_the_way_has_an_interval_that_covers():
     """Fieller's, of ten pairs of seeds: 95% of 1,000 intervals, whose number is 950 ± 7, cover 0.9 and 0.3."""
     rng = np.random.default_rng(0)

@@ -9,7 +9,6 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
-LONG = {"06_prior_elicitation", "07_comparing_agents", "08_warehouse"}  # several seconds
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 SHARE = 0.02  # by which a number may differ on another kind of machine, where last digits of sums do
 
@@ -35,12 +34,8 @@ def difference(printed: str, expected: str) -> str:
     return ""
 
 
-@pytest.mark.thin(9)
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(p, marks=pytest.mark.slow if p.stem in LONG else ()) for p in EXAMPLES],
-    ids=lambda path: path.stem,
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_prints_what_is_beside_it(path, tmp_path):
     done = subprocess.run(
         [sys.executable, "-W", "error", str(path)], capture_output=True, text=True, cwd=tmp_path, timeout=300

@@ -171,6 +171,7 @@ def test_a_docstring_may_be_written_as_elsewhere():
     assert lines[6:11] == ["Such as", "", "::", "", "    x_ = 1"]
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_an_error(tmp_path):
     """A link to nothing, an anchor that is not there, a page that the map does not name."""
     (tmp_path / "docs").mkdir()

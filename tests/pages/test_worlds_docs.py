@@ -77,6 +77,7 @@ def test_every_agent_lives_in_them(make, name):
     assert (runs.visits.sum(axis=(1, 2)) == 30 * runs.world.horizon).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", PRACTICE, ids=lambda make: make.__name__)
 def test_k_learning_learns_them(make):
     """Regret as a share of the uniform policy's, the seeds fixed; measured: 0.18, 0.11 and 0.48."""

@@ -91,6 +91,7 @@ def test_a_bound_is_told_only_if_it_is_proved(bound, lines):
     assert told.data()["certificate"]["regret_of_tried_actions"] is None
 
 
+@pytest.mark.slow
 def test_what_is_not_allowed_is_said_so():
     """Pain 15: −1e+80 as the value of an action that is not allowed."""
     learner = kl.Learner(kl.KLearning(), Discrete(2), Discrete(3), 3)

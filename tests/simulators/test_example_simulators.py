@@ -19,6 +19,7 @@ def test_gymnasium_finds_nothing_wrong(name):
     check_env(deployed.SIMULATORS[name].make(), skip_render_check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "levels"), [("warehouse", (10, 14, 18)), ("workshop", (4, 3, 2))])
 def test_the_model_is_the_simulators(name, levels):
     """What a rule earns in 200 episodes is what the model says, within four standard errors (6 in 100,000 by luck)."""
@@ -125,6 +126,7 @@ def test_every_method_of_ours_deploys(name, monkeypatch, capsys, tmp_path):
     assert (tmp_path / "results.md").read_text() == printed.out
 
 
+@pytest.mark.slow
 def test_a_task_that_is_done_is_not_done_again(monkeypatch, capsys, tmp_path):
     """Nor does another seed change it; of four settings the seeds are of the one that was best in the search."""
     learnt, by_agent = [], deployed.by_agent

@@ -271,6 +271,7 @@ def test_truncated_files(good):
         assert_refused(good, "is not an archive of a learner, or not a whole one")
 
 
+@pytest.mark.slow
 def test_flipped_bits(good):
     """An error, or nothing changed: archives hold dates and other fields that nobody reads."""
     data, before = good.read_bytes(), state_of(kl.load(good))
@@ -433,6 +434,7 @@ class Rich(gymnasium.Env):
 """
 
 
+@pytest.mark.slow
 def test_what_was_learnt_before_a_reward_is_too_large_is_saved(tmp_path):
     (tmp_path / "payer.py").write_text(RICH)
     words = ["learn", "payer.py:Rich", "QLearning", "-n", "9", "--horizon", "2", "-p", "sd=1", "--save", "x.npz"]
@@ -505,6 +507,7 @@ def test_the_corpus_is_whole():
     assert {type(agent).__name__ for agent, *_ in CASES.values()} == set(AGENTS) - {"OptimalAgent"}
 
 
+@pytest.mark.slow
 def test_the_corpus_can_be_made_again(tmp_path):
     make_corpus.main(tmp_path)
     assert json.loads((tmp_path / "expected.json").read_text()) == EXPECTED

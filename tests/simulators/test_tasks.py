@@ -225,6 +225,7 @@ def test_a_continuing_task_needs_no_discount():
     assert learner.tail == np.inf
 
 
+@pytest.mark.slow
 def test_a_plan_over_an_effective_horizon_is_off_by_no_more_than_its_tail():
     """V_H of the ring by loops: 0 ≤ V* − V_H ≤ γ^H / (1 − γ), and acting on its first layer loses no more than
     1/(1 − γ) times that."""
@@ -371,6 +372,7 @@ def test_stopping_when_sure():
         kl.learn(kl.Random(), Ring(), episodes=3, horizon=2, callbacks=[kl.callbacks.StopWhenSure(loss=0.1, every=1)])
 
 
+@pytest.mark.slow
 def test_the_loss_is_above_what_is_lost():
     """Over worlds drawn from the prior: mean loss of the greedy policy against the certificate, 300 draws, 4 s.e."""
     prior = kl.Prior(kl.Beta(), kl.Dirichlet(1.0))

@@ -1,11 +1,13 @@
 """A real browser, driven through chromedriver's plain HTTP interface: no package needed beyond Debian's chromium."""
 
 import base64
+import fcntl
 import json
 import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 import urllib.request
 from pathlib import Path
@@ -19,11 +21,18 @@ ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 def missing() -> str:
     """Why there is no browser, after trying to install one if that may be done; empty if there is one."""
     if not _both() and shutil.which("apt-get") and os.geteuid() == 0:
-        for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", *PACKAGES]):
-            subprocess.run(
-                command, capture_output=True, timeout=600, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-            )
+        with Path(tempfile.gettempdir(), "klearning_browser.lock").open("w") as lock:  # one at a time
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not _both():
+                _install()
     return "" if _both() else "NO BROWSER, THE REPORT IS NOT TESTED IN ONE: apt-get install " + " ".join(PACKAGES)
+
+
+def _install() -> None:
+    for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", *PACKAGES]):
+        subprocess.run(
+            command, capture_output=True, timeout=600, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        )
 
 
 def _both() -> bool:

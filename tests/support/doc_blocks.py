@@ -15,11 +15,14 @@ those of one page are one session, compared with what they print.
 import os
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.support.commands import klearning
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -106,16 +109,32 @@ def promised(block: Block) -> list[str]:
     return re.findall(r"# → (.+)$", block.code(), re.M)
 
 
-def run_sh(block: Block, folder: Path) -> "subprocess.CompletedProcess[str]":
-    """Run by bash, which stops at the first failure; `klearning` and `python` are those under test."""
+PLAIN = re.compile(r"""klearning( ([\w./:,=+-]+|'[^']*'))*( +#.*)?""")  # nothing in it is for a shell
+
+
+def run_sh(block: Block, folder: Path) -> list["subprocess.CompletedProcess[str]"]:
+    """Its lines up to the first that fails: what is plainly a command of ours in a fork, all else by bash."""
     lay_out(block, folder)
+    lines = block.code().splitlines()
+    whole = [] if any(line.endswith("\\") or "<<" in line for line in lines) else lines  # lines that belong together
+    done = []
+    for line in whole or [block.code()]:
+        words = shlex.split(line, comments=True)
+        done.append(klearning(*words[1:], cwd=folder) if PLAIN.fullmatch(line) else run_bash(line, folder))
+        if done[-1].returncode:
+            break
+    return done
+
+
+def run_bash(code: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """It stops at the first failure; `klearning` and `python` are those under test."""
     commands = folder / ".commands"
-    commands.mkdir()
+    commands.mkdir(exist_ok=True)
     for name, what in (("klearning", "-c 'from klearning.cli import main; main()'"), ("python", "")):
         (commands / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {what} "$@"\n')
         (commands / name).chmod(0o755)
     return subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", block.code()],
+        ["bash", "-euo", "pipefail", "-c", code],
         cwd=folder, env={**os.environ, "PATH": f"{commands}:{os.environ['PATH']}"},
         capture_output=True, text=True, timeout=600,
     )  # fmt: skip

@@ -59,12 +59,15 @@ def warm_up(agents: Sequence[str], jobs: int | None, as_json: bool) -> None:
 
 
 def every_setting() -> list[str]:
-    """Every agent by default, and with each word that one of its options accepts."""
-    return [
-        word
+    """Every agent by default, and with each word that one of its options accepts.
+
+    An agent's settings are far apart: they share kernels, which two processes would compile at the same time.
+    """
+    settings = [
+        [name, *(f"{name},{option}={x}" for option, xs in declared(cls).choices.items() for x in xs)]
         for name, cls in AGENTS.items()
-        for word in [name, *(f"{name},{option}={x}" for option, xs in declared(cls).choices.items() for x in xs)]
     ]
+    return [words[-i] for i in range(1, max(map(len, settings)) + 1) for words in settings if i <= len(words)]
 
 
 def compiled(words: Sequence[str], jobs: int) -> Iterator[str]:

@@ -132,6 +132,7 @@ def test_the_optimum_of_blackjack():
 # -- Gymnasium's small problems ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_textbook_q_learning_by_hand():
     """Two states and END: 1 → 2 → END pays 0 and 1; with step ½ and γ = 0.9 three episodes, worked out."""
     P = {0: {0: [(1.0, 1, 0.0, False)]}, 1: {0: [(1.0, 0, 1.0, True)]}}
@@ -209,6 +210,7 @@ def test_commands(tmp_path):
     assert "did you mean 'deep_sea'" in done.stderr
 
 
+@pytest.mark.slow
 def test_learn_from_the_command_line(tmp_path):
     done = klearning(
         "learn", "CliffWalking-v1", "--horizon", "50", "-p", "sd=20", "-p", "mass=0.01", "-n", "10",

@@ -244,7 +244,7 @@ def random_table(rng, repeats):
     return pd.DataFrame(rows, columns=["size", "episode", "total_bad_episodes"])
 
 
-@pytest.mark.thin(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("repeats", [False, True])
 @pytest.mark.parametrize("stochastic", [False, True])
 def test_deep_sea_scores_are_theirs(old_pandas, repeats, stochastic):
@@ -290,6 +290,7 @@ def test_deep_sea_scores_at_the_edges(old_pandas, edge):
         assert ours(size, episode, bad) == pytest.approx(analysis.score(table), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_bandit_scores_are_theirs():
     rng = np.random.default_rng(2)
     scores = []

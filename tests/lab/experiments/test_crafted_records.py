@@ -49,9 +49,8 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=[pytest.mark.slow] if i > 1 else []) for i, case in enumerate(BROKEN)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", BROKEN)
 def test_a_bad_record_is_named_and_hides_no_other(case, store, tmp_path):
     before = len(store.rows())
     name = write_record(store, changed(sound(), *BROKEN[case]))

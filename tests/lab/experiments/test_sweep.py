@@ -517,6 +517,7 @@ def test_another_process_says_what_went_wrong(elsewhere, fragile, tmp_path):
     assert outcome.spec.seed == 1
 
 
+@pytest.mark.slow
 def test_an_executor_is_chosen_by_name_on_the_command_line(elsewhere, tmp_path):
     file = tmp_path / "two.toml"
     file.write_text(

@@ -20,6 +20,7 @@ RLSVI = {
     30: (284, 318, 20.0, 18.5),
     50: (706, 792, 36.8, 33.6),
 }
+DEPTHS = [10, 20, *(pytest.param(depth, marks=pytest.mark.slow) for depth in (30, 50))]
 
 
 def check_speed(agent, depth, row, table_seeds, seeds):
@@ -31,12 +32,12 @@ def check_speed(agent, depth, row, table_seeds, seeds):
     assert abs(runs.solved.mean() - solved) < errors * sd_solved
 
 
-@pytest.mark.parametrize("depth", [10, 20, 30, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("depth", DEPTHS)
 def test_psrl_learns_as_fast_as_the_table_says(depth):
     check_speed(kl.PSRL(), depth, PSRL[depth], 3, 4 if depth == 50 else 10)
 
 
-@pytest.mark.parametrize("depth", [10, 20, 30, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("depth", DEPTHS)
 def test_rlsvi_learns_as_fast_as_the_table_says(depth):
     check_speed(kl.RLSVI(sd=1.0), depth, RLSVI[depth], 5, 4 if depth == 50 else 10)
 
@@ -45,6 +46,7 @@ def dithered(agent, depth, episodes, seeds=8):
     return kl.run(agent, TEXT.world(depth), prior=TEXT.prior, episodes=episodes, seeds=seeds, evaluate_every=episodes)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("step", ["falling", 0.1, 0.5])
 def test_epsilon_greedy_solves_small_depths_and_fails_at_twenty(step):
     """All of 40 seeds solve depth 4; of 40, none solves depth 20 in 30 000 episodes, nor sees the goal of depth 30.

@@ -35,6 +35,7 @@ def test_claims_hold_at_a_small_size(results):
     assert all(holds[i] for i in (0, 2, 3))
 
 
+@pytest.mark.slow
 def test_claims_fail_where_they_should(results):
     runs = results["coins"][VARIATIONAL]
     much = replace(runs, regret=100.0 * runs.regret)
@@ -51,6 +52,7 @@ def test_claims_fail_where_they_should(results):
     assert not bandits.promise(with_coins(less)).holds
 
 
+@pytest.mark.slow
 def test_it_is_published(store, tmp_path):
     shown = publish(FigureSelection((SMALL,), "a test"), store, tmp_path)
     assert (tmp_path / "bandits.png").read_bytes().startswith(b"\x89PNG")
@@ -58,6 +60,7 @@ def test_it_is_published(store, tmp_path):
     assert shown.tables["bandits"].count("\n") == 2 + 2 * (4 + 1)
 
 
+@pytest.mark.slow
 def test_the_report_has_its_claims(store):
     assert Bandits().verdict(summarise(store)) is None  # of another size
     verdict = SMALL.verdict(summarise(store))

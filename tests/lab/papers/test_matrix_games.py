@@ -100,6 +100,7 @@ def test_the_adversarial_one_is_worse():
     assert not regret.adversarial_is_worse(only_ucb).holds
 
 
+@pytest.mark.slow
 def test_it_is_published_and_reported(store, tmp_path):
     shown = publish(FigureSelection((SMALL,), "a test"), store, tmp_path)
     assert (tmp_path / "regret.png").read_bytes().startswith(b"\x89PNG")

@@ -65,6 +65,7 @@ def test_a_figure_without_its_runs_says_which(tmp_path):
         figure("figure3_text").read(Store(tmp_path))
 
 
+@pytest.mark.slow
 def test_seeds_come_in_stages(tmp_path, capsys, monkeypatch):
     """Seven seeds where an agent solves, five if it cannot; and what is drawn and checked is made of these."""
     monkeypatch.setattr(os, "fsync", lambda handle: None)

@@ -79,7 +79,7 @@ def test_ucbvi_keeps_the_smaller_of_two_plans():
     assert least < np.mean(rewards)
 
 
-@pytest.mark.thin(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_bernstein_bonus_where_next_states_are_well_known(seed):
     """Enough visits that either side of the inner minimum is the smaller for some next state."""
@@ -212,6 +212,7 @@ def history_of(p, world):
     return history
 
 
+@pytest.mark.slow
 def test_rlsvi_perturbs_every_value_as_much_as_it_is_uncertain(perturbed):
     """Given the next layer, every Q is N(mean, v), independently.
 
@@ -268,7 +269,7 @@ def values_with_ties(rng, width):
     return np.concatenate([[0.0], rng.integers(0, 4, width) if rng.random() < 0.5 else rng.uniform(-1, 2, width)])
 
 
-@pytest.mark.thin(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_best_in_ball_is_the_linear_program(seed):
     rng = np.random.default_rng(seed)
@@ -287,6 +288,7 @@ def test_best_in_ball_is_the_linear_program(seed):
         np.testing.assert_array_equal(x, y)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("scale", [0.02, 0.1, 1.0])
 def test_ucrl2(scale):
     """Every plan on a small world, with a linear program a row, when and only when a count has doubled."""
@@ -340,7 +342,7 @@ def test_planning_edits_nothing_that_is_known(agent):
 # -- UCFH -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thin(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_best_in_box_is_the_linear_program(seed):
     rng = np.random.default_rng(seed)

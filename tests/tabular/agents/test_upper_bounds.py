@@ -50,7 +50,7 @@ def drawn(shape, worlds=WORLDS):
     return [kl.random_mdp(SHAPES[shape], actions=2, prior=COINS, seed=seed) for seed in range(worlds)]
 
 
-@pytest.mark.thin(6)
+@pytest.mark.slow
 @pytest.mark.parametrize(("agent", "shape"), PAIRS)
 def test_values_are_upper_bounds_as_often_as_promised(agent, shape):
     assert failures(AGENTS[agent](1.0), drawn(shape), 3000) <= allowed(WORLDS)
@@ -76,7 +76,7 @@ def test_bernstein_ucbvi_is_made_for_known_rewards():
     assert failures(AGENTS["UCBVI bernstein"](1.0), [kl.bandit([0.5], "bernoulli")] * 12, 300_000) > allowed(12)
 
 
-@pytest.mark.thin(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_bernstein_ucbvi_where_rewards_are_certain_as_in_its_paper(shape):
     certain = [kl.MDP.from_layers(w.rewards, w.transitions, w.initial) for w in drawn(shape)]

@@ -135,6 +135,7 @@ def test_samples_have_the_posterior_moments(reward, transitions):
         assert_moments(P, p, p * (1 - p) / (mass + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reward", [kl.Gaussian(0.5, 2.0, 1.5), kl.Beta(0.7, 1.2)])
 def test_samples_have_the_posterior_distribution(reward):
     """Kolmogorov–Smirnov on 6 marginals at 1e-7 each: 6e-7 by chance."""

@@ -128,7 +128,7 @@ def test_nothing_lies_behind_the_last_layer():
     np.testing.assert_array_equal(V, 0.0)
 
 
-@pytest.mark.thin(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "total"), [(0, 0.0), (1, 0.7), (30, -4.0)])
 def test_gaussian_rewards(n, total):
     """Kolmogorov–Smirnov: 1e-4 by chance."""

@@ -46,7 +46,7 @@ def integrated(rewards, family):
     return mean, (p * (mu - mean) ** 2).sum(), (p * v).sum()
 
 
-@pytest.mark.thin(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("rewards", REWARDS.values(), ids=list(REWARDS))
 def test_moments_are_those_of_prior_times_likelihood(rewards):
     """E σ² has a tail of exponent −(strength + n)/2 − 1, hence the wide grid; no draws, no chance."""

@@ -67,6 +67,7 @@ def test_nothing_is_widened_without_data_or_without_a_deviation():
     assert widening(posterior(1e-9, counts, sums)) == MOST
 
 
+@pytest.mark.slow
 def test_less_regret_than_thompson_sampling_if_the_prior_is_too_narrow():
     """On 30 random MDPs the ratio is about 0.7; without widening it is about 1.4."""
     drawn = kl.Prior(kl.Gaussian(0.0, 1.0, 1.0), kl.Dirichlet(1.0))

@@ -64,6 +64,7 @@ def test_optima_that_are_known():
     assert kl.optimal(kl.MDP.from_gymnasium(gym.make("Taxi-v4"))).value == pytest.approx(7.93, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_optimal_policy_earns_its_value_in_the_environment():
     """The mean of 2,000 returns, off by 5 standard errors: 6e-7 by chance."""
     env = gym.make("FrozenLake-v1", is_slippery=True)

@@ -136,7 +136,7 @@ def test_docstrings_state_the_numbers(name):
     assert max(np.ptp(V) for V in best.values[1:]) <= kl.Prior().spans(world.horizon)[0]
 
 
-@pytest.mark.thin(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEFAULTS)
 def test_told_stories_pay_the_optimum(name):
     """4000 tellings by dice, off by 5 standard errors: 6e-7 by chance, for each of three worlds."""

@@ -71,6 +71,7 @@ def test_brute_force_over_two_arms(means, sds):
     assert ours.policy[0] == pytest.approx(best.x, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_between_the_expected_maximum_and_k_learning():
     """On 10,000 instances; E max by Gauss and Legendre, K-learning's bound by the minimum of its formula over τ."""
     rng = np.random.default_rng(1)

@@ -25,6 +25,7 @@ def assert_same_plan(a, b, rtol=1e-12):
     assert a.bound == pytest.approx(b.bound, rel=rtol)
 
 
+@pytest.mark.slow
 @modest
 @given(cases(any_number), temperatures)
 def test_known_transitions_and_single_layers_cost_nothing(case, tau):
@@ -34,6 +35,7 @@ def test_known_transitions_and_single_layers_cost_nothing(case, tau):
         assert_same_plan(*(kl.solve(case.belief(), temperature, b) for b in ("split", "reward")), rtol=1e-15)
 
 
+@pytest.mark.slow
 @modest
 @given(cases(), temperatures)
 def test_k_is_at_least_that_of_the_mean_model(case, tau):
@@ -54,6 +56,7 @@ def test_one_action_leaves_no_choice(case):
     assert hot.bound == pytest.approx(plan.bound, rel=1e-5, abs=1e-5)
 
 
+@pytest.mark.slow
 @modest
 @given(seeds, st.floats(-5, 5), st.floats(-6, 6))
 def test_shifting_and_scaling_rewards(seed, shift, power):
@@ -75,6 +78,7 @@ def test_shifting_and_scaling_rewards(seed, shift, power):
     assert b.bound == pytest.approx(factor * (a.bound + 3 * shift), rel=1e-9, abs=1e-9 * factor)
 
 
+@pytest.mark.slow
 @modest
 @given(cases(), seeds, temperatures)
 def test_names_of_states_and_actions_do_not_matter(case, seed, tau):
