@@ -236,6 +236,7 @@ class Code:
             return self._compile_once(arguments, library, key, counts=True)
 
     def _compile_once(self, arguments: tuple[Any, ...], library: type[Library], key: str | None, counts: bool) -> Any:
+        import_module("klearning.numerics.simd.lowering")  # Numba must know the operations when it begins
         flags = compiler.Flags()
         cpu_target.options.parse_as_flags(flags, {**self.options, "_nrt": counts})
         contexts = cpu_target.typing_context, cpu_target.target_context
