@@ -166,8 +166,9 @@ class Code:
             "no_cpython_wrapper": True,
         }
         self.signature = inspect.signature(function)
-        returned = function.__annotations__.get("return")
-        self.counts = holds_arrays(returned) or not ALLOCATORS.isdisjoint(function.__code__.co_names)
+        returned, names = function.__annotations__.get("return"), function.__code__.co_names
+        called = (getattr(function.__globals__.get(name), "__annotations__", {}).get("return") for name in names)
+        self.counts = any(map(holds_arrays, (returned, *called))) or not ALLOCATORS.isdisjoint(names)
         kinds = (function.__annotations__.get(name) for name in self.signature.parameters)
         self.by_value = tuple(kind in records_in(returned) for kind in kinds)
         self.results: dict[tuple[Any, ...], Any] = {}
@@ -194,7 +195,7 @@ class Code:
 
     def declared(self, arguments: tuple[Any, ...]) -> Any:
         """The signature of a lazy kernel, by its annotations."""
-        declared = signature(declared_type(self.function.__annotations__["return"]), *arguments)
+        declared = signature(declared_type(self.function.__annotations__["return"], arguments), *arguments)
         if arguments not in self.announced:
             self.announced.add(arguments)
             self._define(calling_later(self, declared), arguments, lazy=True)
@@ -378,10 +379,13 @@ def calling_later(code: Code, declared: Any) -> Any:
     return call
 
 
-def declared_type(annotation: Any) -> Any:
-    """The annotated return type of a lazy kernel: None, a number, or a record of numbers."""
+def declared_type(annotation: Any, arguments: tuple[Any, ...]) -> Any:
+    """The annotated return type of a lazy kernel: None, a number, a record like one of its arguments, or of numbers."""
     if annotation in (None, bool, int, float):
         return {None: types.none, bool: types.boolean, int: types.int64, float: types.float64}[annotation]
+    for kind in arguments:
+        if getattr(kind, "instance_class", None) is annotation:
+            return value_of(kind)
     return typeof(annotation(*(kind() for kind in annotation.__annotations__.values())))
 
 

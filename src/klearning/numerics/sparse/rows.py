@@ -204,7 +204,7 @@ def add_weight(rows: Rows, a: int, s: int, successor: int, amount: float) -> boo
     return True
 
 
-@kernel
+@kernel(lazy=True)
 def enlarge(rows: Rows, a: int, s: int) -> Rows:
     """Move row (a, s) to the end of the pool with twice the room."""
     room = 2 * rows.room[a, s]
