@@ -346,30 +346,6 @@ def episodes_for(shape: Shape, kind: Kind, registers: int | None = None) -> Any:
     return episodes
 
 
-@cache
-def plans_for(shape: Shape, kind: Kind) -> Any:
-    """The kernel: one plan of every seed; writes K, and τ, f, gap and sweeps."""
-    soft_sweep, slots = soft_sweep_for(shape, kind, shown=True), shape.slots
-
-    @cuda.jit(fastmath=True)
-    def plans(world: Any, counts: Any, x: Any, search: Any, share: Any, K: Any, out: Any) -> None:
-        i = cuda.grid(1)
-        if i >= search.tau.size:
-            return
-        V, H, C = cuda.local.array(slots, F), cuda.local.array(slots, F), cuda.local.array(slots, F)
-        at, done = Swept(V, H, C, cuda.local.array(slots, F)), False
-        state = fresh(search.tau[i], search.curvature[i])
-        while not done:
-            tau = state.tau
-            f, H_start, C_start, _ = soft_sweep(world, counts, x, tau, i, at, share, K)
-            gap = duality_gap(tau, H_start, C_start)
-            state = improved(state, H_start, C_start)
-            done = close(x, f, tau * H_start + C_start / tau, gap, state.sweeps)
-            out[0, i], out[1, i], out[2, i], out[3, i] = tau, f, gap, state.sweeps
-
-    return plans
-
-
 class KLearningProgram:
     """`KLearning` with a bonus c/τ and a share κ of it, as the device plays it."""
 
