@@ -43,7 +43,7 @@ def plans_for(shape: Shape, kind: Kind) -> Any:
     """The kernel: one plan of every seed; writes K, and τ, f, gap and sweeps."""
     soft_sweep, slots = soft_sweep_for(shape, kind, shown=True), shape.slots
 
-    @cuda.jit(fastmath=True)
+    @cuda.jit(fastmath=True)  # type: ignore[untyped-decorator]
     def plans(world: Any, counts: Any, x: Any, search: Any, share: Any, K: Any, out: Any) -> None:
         i = cuda.grid(1)
         if i >= search.tau.size:
