@@ -358,11 +358,10 @@ class KLearningProgram:
             refuse(f"agent={agent!r}", f"bonuses {', '.join(able)} and a number for optimism")
         ready = program(Belief.before(prior, mdp), agent.bonus)
         numbers, transitions, kappa = prior.reward.numbers(), ready.belief.transitions, float(agent.optimism)
-        kinds = {"optimal": OPTIMAL, "schedule": SCHEDULE}
-        rule = kinds[agent.temperature] if isinstance(agent.temperature, str) else FIXED
+        rule = FixedOptimism(agent.temperature, agent.bonus, agent.tolerance, kappa).rule()
         spread = np.append(ready.numbers.spread, float(mdp.horizon) ** 2)  # the last is the schedule's
         self.kind = Kind(
-            rule, agent.bonus == "paper", bool(ready.numbers.spread.any()), numbers.shift, transitions.learns
+            rule.kind, agent.bonus == "paper", bool(ready.numbers.spread.any()), numbers.shift, transitions.learns
         )
         self.numbers = Numbers(
             strength=F(numbers.strength),
@@ -375,7 +374,7 @@ class KLearningProgram:
         )
         c, policy = kappa * ready.c, np.zeros_like(ready.c)
         best = solve_best(ready.model, c, 0.0, agent.tolerance, policy, ready.work).tau
-        self.first = float(agent.temperature) if rule == FIXED else best
+        self.first = rule.tau if rule.kind == FIXED else best
 
     def begin(self, batch: Batch) -> Search:
         """All seeds believe the same at first, and begin with the τ of that, or with the one given."""

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from klearning.numerics import checks
 from klearning.numerics.display.summaries import format_value, html_summary
 from klearning.numerics.layers import check_end, from_layers, offsets
-from klearning.numerics.sparse.rows import copy_rows, row_sums, rows_from_layers, rows_with_room
+from klearning.numerics.sparse.rows import copy_rows, empty_rows, row_sums, rows_from_layers
 from klearning.numerics.sparse.validation import check_pool, check_rows
 from klearning.numerics.types import Floats, Ints, Layers
 from klearning.tabular.beliefs.posterior import NOT_COUNTED, Episode, Posterior, derive_all, learn, mean_rewards
@@ -255,7 +255,7 @@ class Belief:
         """
         prior = RewardPrior(0.0, noise / strength if strength > 0 else np.inf, strength, noise, 0.0)
         shape = self.visits.shape
-        rows = rows_with_room(np.ones(shape, np.int64))
+        rows = empty_rows(*shape)
         tables = self.layers, self.table, self.end, self.initial.copy()
         model = Model(*tables, np.zeros(shape), np.zeros(shape), 0.0, rows)
         certain = np.where(np.isinf(self.visits), np.inf, 0.0)
