@@ -1,12 +1,14 @@
 """Deep K-learning, DQN and bootstrapped DQN on the same tasks and seeds: one row per run, in a file to resume from.
 
     python -m bench.deep [TASK ...] [--agents DQN ...] [--seeds 400-419] [--processes 2] [--seconds 600] [--out FILE]
+    python -m bench.deep "MinAtar Breakout" --together
     python -m bench.deep --search                     # as many settings for each agent, on tuning seeds
     python -m bench.deep --table                      # tables of the file, into docs/evidence/data
     python -m bench.deep --diary "DeepSea 50" [--seeds 2-2] [--set largest_bonus=1]
 
 Every agent has the same settings in every task. A run is a line of JSON; runs that the file has are not repeated.
-Tasks with an environment in JAX are one compiled program each. LunarLander needs Box2D, MinAtar the package minatar.
+Tasks with an environment in JAX are one compiled program each; with `--together` all seeds are one program, for a GPU.
+LunarLander needs Box2D, MinAtar the package gymnax: 16 environments side by side.
 """
 
 import argparse
@@ -31,14 +33,15 @@ from numpy.typing import NDArray
 
 from bench import fused
 from bench.control import Acrobot, CartPole, MountainCar
+from bench.gymnax_worlds import Game
 from bench.pure_worlds import Catch, DeepSea, PureEnvironment
 from bench.record import record
-from klearning.deep import DQN, BootstrappedDQN, DeepKLearning, EnsembleKLearning
+from klearning.deep import DQN, BootstrappedDQN, DeepKLearning, EnsembleKLearning, convolutions
 from klearning.deep.agent import DeepAgent
 from klearning.simulators.evaluation import play_returns
 from klearning.simulators.learn import learn
 
-FINAL, TUNING = range(400, 420), range(10, 12)
+FINAL, TUNING = range(400, 420), range(10, 14)
 DEPLOYMENTS = 20  # greedy episodes of what was learned
 UNSOLVED = 10_000
 FILE = Path("deep.jsonl")
@@ -54,6 +57,7 @@ class Task:
     episodes: int = 0
     steps: int = 0
     goal: float | None = None  # solved by this episode in every seed, or the mean greedy return
+    envs: int = 1  # side by side
 
     @property
     def sea(self) -> bool:
@@ -73,10 +77,11 @@ TASKS: dict[str, Task] = {
     "CartPole": Task(CartPole(), steps=20_000, goal=475),
     "Acrobot": Task(Acrobot(), steps=10_000, goal=-90),
     "LunarLander": Task("LunarLander-v3", steps=200_000, goal=200),
-    **{f"MinAtar {name}": Task(f"MinAtar/{name}-v1", steps=200_000)
+    "LunarLander, half": Task("LunarLander-v3", steps=100_000),
+    **{f"MinAtar {name}": Task(Game(f"{name}-MinAtar"), steps=1_000_000, envs=16)
        for name in ("Asterix", "Breakout", "Freeway", "Seaquest", "SpaceInvaders")},
 }  # fmt: skip
-SMALL = tuple(name for name, task in TASKS.items() if not isinstance(task.env, str))
+SMALL = tuple(name for name, task in TASKS.items() if not isinstance(task.env, str | Game))
 
 AGENTS: dict[str, DeepAgent[Any]] = {
     "DeepKLearning": DeepKLearning(),
@@ -85,11 +90,11 @@ AGENTS: dict[str, DeepAgent[Any]] = {
     "EnsembleKLearning": EnsembleKLearning(),
 }
 COMPARED = ("DeepKLearning", "DQN")  # by default; the ensembles take twenty times as long
-SEARCHED = ("DeepSea 20", "DeepSea 20, picture", "MountainCar", "CartPole", "Acrobot")
-GRIDS: dict[str, dict[str, tuple[float, ...]]] = {  # six settings each
-    "DeepKLearning": {"learning_rate": (2.5e-4, 5e-4, 1e-3), "temperature_rate": (0.1, 0.2)},
-    "DQN": {"learning_rate": (5e-4, 1e-3, 2e-3), "exploration": (2_000, 10_000)},
-    "BootstrappedDQN": {"learning_rate": (5e-4, 1e-3, 2e-3), "prior_scale": (1.0, 3.0)},
+SEARCHED = ("LunarLander, half", "DeepSea 20", "DeepSea 20, picture", "MountainCar", "CartPole", "Acrobot")
+GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {  # six settings each
+    "DeepKLearning": {"hidden": ((50, 50), (128, 128)), "temperature_floor": (0.01, 0.03, 0.1)},
+    "DQN": {"hidden": ((50, 50), (128, 128)), "exploration": (2_000, 10_000, 50_000)},
+    "BootstrappedDQN": {"learning_rate": (5e-4, 1e-3), "prior_scale": (1.0, 3.0, 10.0)},
 }
 
 
@@ -100,17 +105,19 @@ class Run:
     task: str
     agent: str
     seed: int
-    settings: tuple[tuple[str, float], ...] = ()
+    settings: tuple[tuple[str, Any], ...] = ()
 
     @property
     def key(self) -> tuple[Any, ...]:
-        return self.task, self.agent, self.seed, tuple(map(tuple, self.settings))
+        return self.task, self.agent, self.seed, self.settings
 
     def made(self) -> DeepAgent[Any]:
         task = TASKS[self.task]
         horizon = 1 if isinstance(task.env, str) else task.env.horizon
         capacity = min(task.steps + horizon if task.steps else task.episodes * horizon, 100_000)
         settings: dict[str, Any] = {"capacity": capacity, **dict(self.settings)}
+        if isinstance(task.env, Game):  # as pictures have in `kl.learn`
+            settings["network"] = convolutions(task.env.shape, task.env.actions)
         return replace(AGENTS[self.agent], **settings)
 
 
@@ -125,31 +132,55 @@ def execute(run: Run) -> Row:
 @cache
 def program(run: Run) -> Callable[[int], Row]:
     """A compiled run as a function of the seed."""
+    whole = jax.jit(whole_run(run))
+    return lambda seed: outcome(TASKS[run.task], jax.tree.map(np.asarray, whole(seed)))
+
+
+def execute_together(runs: list[Run]) -> list[Row]:
+    """The rows of runs that differ by their seeds alone, as one program."""
+    began, first = time.perf_counter(), runs[0]
+    found = jax.tree.map(np.asarray, jax.jit(jax.vmap(whole_run(first)))(jnp.array([run.seed for run in runs])))
+    seconds = round((time.perf_counter() - began) / len(runs), 1)
+    rows = []
+    for run, *one in zip(runs, *jax.tree.leaves(found), strict=True):
+        about = {"task": run.task, "agent": run.agent, "seed": run.seed, "settings": run.settings}
+        numbers = outcome(TASKS[run.task], jax.tree.unflatten(jax.tree.structure(found), one))
+        rows.append({**about, **numbers, "seconds": seconds})
+    return rows
+
+
+def whole_run(run: Run) -> Callable[[Any], Any]:
+    """A run as a function of the seed: what happened, and greedy returns of what was learned."""
     task, agent = TASKS[run.task], run.made()
     env: Any = task.env
-    if task.steps:
-        by_steps = jax.jit(lambda seed: whole_by_steps(agent, env, task.steps, seed))
-        return lambda seed: {"greedy": float(np.mean(by_steps(seed)))}
-    whole = jax.jit(lambda seed: whole_by_episodes(agent, env, task.episodes, seed))
 
-    def found(seed: int) -> Row:
-        trace, returns = jax.tree.map(np.asarray, whole(seed))
-        if not task.sea:
-            return {"greedy": float(returns.mean()), "late": float(trace.returns[-DEPLOYMENTS:].mean())}
-        return {"solved": solved(trace.good, env.stochastic), "late": float(trace.good[-50:].mean())}
+    def whole(seed: Any) -> Any:
+        if task.envs > 1:
+            memory, happened = fused.run_vector(agent, env, task.envs, task.steps, seed)
+        elif task.steps:
+            memory, happened = fused.run_steps(agent, env, task.steps, seed), jnp.zeros(0)
+        else:
+            memory, happened = fused.run(agent, env, task.episodes, seed)
+        if task.sea:  # a world that is drawn again is another one
+            return happened, jnp.zeros(DEPLOYMENTS)
+        return happened, deployed(agent, env, memory, seed)
 
-    return found
-
-
-def whole_by_episodes(agent: DeepAgent[Any], env: PureEnvironment, episodes: int, seed: Array) -> Any:
-    memory, trace = fused.run(agent, env, episodes, seed)
-    if isinstance(env, DeepSea):  # a world that is drawn again is another one
-        return trace, jnp.zeros(DEPLOYMENTS)
-    return trace, deployed(agent, env, memory, seed)
+    return whole
 
 
-def whole_by_steps(agent: DeepAgent[Any], env: PureEnvironment, steps: int, seed: Array) -> Array:
-    return deployed(agent, env, fused.run_steps(agent, env, steps, seed), seed)
+def outcome(task: Task, found: Any) -> Row:
+    """The numbers of a run."""
+    happened, returns = found
+    if task.sea:
+        env: Any = task.env
+        return {"solved": solved(happened.good, env.stochastic), "late": float(happened.good[-50:].mean())}
+    late = {}
+    if task.envs > 1:
+        tenths = np.array_split(happened, 10)
+        late = {"late": float(np.nanmean(tenths[-1])), "tenths": [round(float(np.nanmean(x)), 3) for x in tenths]}
+    elif task.episodes:
+        late = {"late": float(happened.returns[-DEPLOYMENTS:].mean())}
+    return {"greedy": float(returns.mean()), **late}
 
 
 def deployed(agent: DeepAgent[Any], env: PureEnvironment, memory: Any, seed: Array) -> Array:
@@ -159,40 +190,11 @@ def deployed(agent: DeepAgent[Any], env: PureEnvironment, memory: Any, seed: Arr
 
 def simulated(run: Run, name: str) -> Row:
     """In Gymnasium, by `learn`."""
-    env = made_env(name)
+    env = gymnasium.make(name)
     learner = learn(run.made(), env, steps=TASKS[run.task].steps, seed=run.seed)
     greedy = play_returns(learner, env, episodes=DEPLOYMENTS, how="greedy", seed=run.seed)
     late = float(np.mean(learner.returns[-DEPLOYMENTS:]))
     return {"greedy": float(np.mean(greedy)), "late": late, "episodes": learner.episodes_done}
-
-
-def made_env(name: str) -> Any:
-    if name.startswith("MinAtar/"):
-        return gymnasium.wrappers.TimeLimit(MinAtar(name.removeprefix("MinAtar/").removesuffix("-v1")), 2500)
-    return gymnasium.make(name)
-
-
-class MinAtar(gymnasium.Env[NDArray[Any], Any]):
-    """A game of the package minatar, with its own six actions; observations are its 10 × 10 bits per channel."""
-
-    def __init__(self, game: str) -> None:
-        from minatar import Environment  # type: ignore[import-not-found, unused-ignore]
-
-        names = {"SpaceInvaders": "space_invaders"}
-        self.game = Environment(names.get(game, game.lower()))
-        self.observation_space = gymnasium.spaces.Box(0, 1, self.game.state_shape(), np.uint8)
-        self.action_space = gymnasium.spaces.Discrete(self.game.num_actions())
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        super().reset(seed=seed)
-        if seed is not None:
-            self.game.seed(seed % 2**32)
-        self.game.reset()
-        return self.game.state().astype(np.uint8), {}
-
-    def step(self, action: Any) -> Any:
-        reward, over = self.game.act(int(action))
-        return self.game.state().astype(np.uint8), float(reward), bool(over), False, {}
 
 
 def solved(good: NDArray[Any], stochastic: bool) -> int:
@@ -208,7 +210,8 @@ def read(path: Path) -> list[Row]:
 
 
 def run_of(row: Row) -> Run:
-    return Run(row["task"], row["agent"], row["seed"], tuple(map(tuple, row["settings"])))
+    settings = ((name, tuple(x) if isinstance(x, list) else x) for name, x in row["settings"])
+    return Run(row["task"], row["agent"], row["seed"], tuple(settings))
 
 
 def planned(tasks: list[str], agents: list[str], seeds: range, search: bool) -> Iterator[Run]:
@@ -241,6 +244,16 @@ def execute_all(runs: list[Run], out: Path, processes: int, seconds: float) -> N
                 for other in waiting:
                     other.cancel()
                 break
+
+
+def execute_all_together(runs: list[Run], out: Path) -> None:
+    """Those that are not in the file, all seeds of a task, an agent and its settings as one program."""
+    done = {run_of(row).key for row in read(out)}
+    for _, group in itertools.groupby((run for run in runs if run.key not in done), lambda run: replace(run, seed=0)):
+        rows = execute_together(list(group))
+        with out.open("a") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+        print("\n".join(map(json.dumps, rows)), flush=True)
 
 
 def interval(values: list[float]) -> float:
@@ -295,7 +308,7 @@ def search_table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
         for task in SEARCHED:
             values = [r["solved" if "solved" in r else "greedy"] for r in own if r["task"] == task]
             means.append("" if not values else "unsolved" if max(values) == UNSOLVED else f"{np.mean(values):.0f}")
-        lines.append([agent, ", ".join(f"{k} {v:g}" for k, v in json.loads(settings)), *means])
+        lines.append([agent, ", ".join(f"{k} {v}" for k, v in json.loads(settings)), *means])
     return ["agent", "settings", *SEARCHED], lines
 
 
@@ -327,6 +340,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=seeds_of, default=None, metavar="FIRST-LAST", help="default: 400-419")
     parser.add_argument("--search", action="store_true", help="every setting of the grids, on tuning seeds")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--together", action="store_true", help="all seeds as one program, where JAX computes")
     parser.add_argument("--seconds", type=float, default=np.inf, help="begin no run after this many")
     parser.add_argument("--out", type=Path, default=FILE)
     parser.add_argument("--table", action="store_true", help="write the tables of the file, run nothing")
@@ -353,7 +367,10 @@ def main() -> None:
         tasks = given.tasks or list(SEARCHED if given.search else SMALL)
         seeds = given.seeds or (TUNING if given.search else FINAL)
         runs = list(planned(tasks, given.agents, seeds, given.search))
-        execute_all(runs, given.out, given.processes, given.seconds)
+        if given.together:
+            execute_all_together(runs, given.out)
+        else:
+            execute_all(runs, given.out, given.processes, given.seconds)
 
 
 if __name__ == "__main__":

@@ -89,6 +89,57 @@ def begun(
     return memory, episode, for_episodes
 
 
+def run_vector(agent: DeepAgent[Any], env: PureEnvironment, envs: int, steps: int, seed: int | Array) -> Any:
+    """One seed with ``envs`` environments side by side, for ``steps`` steps of all together.
+
+    A step of all of them counts as one for the networks, which learn after `train_every` steps of all together. Returns
+    the memory at the end, and the mean return of the episodes that ended in each round (nan if none did).
+    """
+    for_agent, for_world, for_start, key = jax.random.split(jax.random.key(seed), 4)
+    world = env.draw(for_world)
+    state, x = jax.vmap(lambda k: env.reset(world, k))(jax.random.split(for_start, envs))
+    memory = agent.begin(for_agent, jax.tree.map(lambda part: part[0], x), env.points, env.actions)
+    length, everything = max(1, agent.train_every // envs), jnp.ones((envs, env.actions))
+    members = getattr(agent, "members", 0)  # of an ensemble, of which one acts through an episode
+
+    def step(memory: Any, carry: Any, key: Array) -> tuple[Any, Any]:
+        state, x, count, total, numbers, member = carry
+        for_actions, for_env, for_reset, for_member = jax.random.split(key, 4)
+
+        def act(x: Array, member: Array, key: Array) -> tuple[Array, Array]:
+            return agent.act(memory._replace(member=member) if members else memory, x, everything[0], key)
+
+        action, about = jax.vmap(act)(x, member, jax.random.split(for_actions, envs))
+        out = jax.vmap(lambda *given: env.step(world, *given))(state, action, jax.random.split(for_env, envs))
+        block = Steps(x, action, out.reward, out.seen, out.terminal, everything)
+        count, total, numbers = count + 1, total + out.reward, numbers + about
+        over = (out.terminal > 0) | (count >= env.horizon)
+        ended = over.sum(), (over * total).sum(), (over[:, None] * numbers).sum(axis=0)
+        fresh = jax.vmap(lambda k: env.reset(world, k))(jax.random.split(for_reset, envs))
+        drawn = jax.random.randint(for_member, (envs,), 0, members) if members else member
+
+        def chosen(new: Array, old: Array) -> Array:
+            return jnp.where(over.reshape(-1, *(1,) * (old.ndim - 1)), new, old)
+
+        state, x = jax.tree.map(chosen, fresh, (out.state, out.seen))
+        rest = [chosen(jnp.zeros_like(part), part) for part in (count, total, numbers)]
+        return (state, x, *rest, chosen(drawn, member)), (block, ended)
+
+    def round_(now: Any, key: Array) -> tuple[Any, Array]:
+        memory, carry = now
+        for_steps, for_updates = jax.random.split(key)
+        carry, (blocks, ended) = jax.lax.scan(partial(step, memory), carry, jax.random.split(for_steps, length))
+        block = jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:]), blocks)
+        memory = agent.improve(agent.insert(memory, block, length * envs), length, for_updates)
+        episodes, total, numbers = (part.sum(axis=0) for part in ended)
+        return (agent.on_episode_end(memory, numbers, episodes), carry), total / episodes
+
+    none = jnp.zeros(envs, jnp.int32)
+    carry = (state, x, none, jnp.zeros(envs), jnp.zeros((envs, 2)), none)
+    (memory, _), returns = jax.lax.scan(round_, (memory, carry), jax.random.split(key, steps // (length * envs)))
+    return memory, returns
+
+
 def greedy_return(agent: DeepAgent[Any], memory: Any, env: PureEnvironment, key: Array) -> Array:
     """The return of one greedy episode, in a newly drawn world."""
     for_world, for_reset, for_steps = jax.random.split(key, 3)

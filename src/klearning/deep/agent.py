@@ -5,7 +5,8 @@
     for each step, `updates` times: draw a batch, take a step of Adam on (W(s,a) − y)², move the target network
     after an episode: update what else the agent learns from it
 
-Targets y are computed for `DRAWN` updates at a time, by the target network before the first of them.
+Targets y are computed for `DRAWN` updates at a time, by the target network before the first of them. What is deployed
+is the average of the networks over about the last `AVERAGED` updates, which swings less than the last one.
 
 Everything is a pure function of arrays, used step by step in an environment (`learner.py`) and in one scan over many
 episodes (`bench/fused.py`).
@@ -35,21 +36,28 @@ if TYPE_CHECKING:
 Memory = TypeVar("Memory")
 
 DRAWN = 8  # batches to draw at a time; their targets are computed at once
+AVERAGED = 1000  # updates; a quarter of all of them as long as that is less
 LARGEST = 1e9  # of settings: products of a few are floats of 32 bits
 MOST = 2**31 - 1  # of whole settings: JAX counts in 32 bits
 MOST_UPDATES = 1000  # per step: those of an episode are counted in 32 bits
+
+
+def next_log_temperature(log_tau: Array, numbers: Array, step: Array | float) -> Array:
+    """log τ − step · (τH − C/τ)/(τH + C/τ), for the sums H and C over an episode."""
+    entropy, bonus = jnp.exp(log_tau) * numbers[0], numbers[1] / jnp.exp(log_tau)
+    return log_tau - step * (entropy - bonus) / (entropy + bonus + 1e-30)
 
 
 @dataclass(frozen=True)
 class DeepAgent(Generic[Memory]):
     """Settings of networks and training."""
 
-    hidden: tuple[int, ...] = (50, 50)
+    hidden: tuple[int, ...] = (128, 128)
     normalised: bool = True  # hidden units have mean 0 and variance 1 within a layer
     learning_rate: float = 1e-3
     batch: int = 128
     updates: int = 2  # per step of the environment
-    train_every: int = 100  # steps; and at the end of an episode
+    train_every: int = 128  # steps; and at the end of an episode
     polyak: float = 0.05  # step of the target network per update
     discount: float = 0.99
     capacity: int = 100_000  # steps that are remembered
@@ -108,7 +116,7 @@ class DeepAgent(Generic[Memory]):
 
     def deployed(self, memory: Any) -> tuple[Any, NDArray[Any]]:
         """Networks along a first axis, and the weights of the sum of their values that `greedy` is."""
-        return jax.tree.map(lambda part: part[None], memory.target), np.ones(1)
+        return jax.tree.map(lambda part: part[None], memory.average), np.ones(1)
 
     def outputs(self, params: Any, x: Array) -> Array:
         """Values of one network, (…, actions). A single ``x`` of NumPy's is computed by NumPy, batches by JAX."""
@@ -139,13 +147,13 @@ class DeepAgent(Generic[Memory]):
         """Count new steps."""
         return memory
 
-    def on_episode_end(self, memory: Memory, numbers: Array) -> Memory:
-        """Learn from the sums over a finished episode."""
+    def on_episode_end(self, memory: Memory, numbers: Array, episodes: Array | int = 1) -> Memory:
+        """Learn from the sums over a finished episode, or over several."""
         return memory
 
     def acting(self, memory: Any) -> Any:
         """The parts of the memory that acting needs, which are copied at every episode."""
-        return memory._replace(ring=None, optimiser=None, loss=None, largest=None)
+        return memory._replace(ring=None, optimiser=None, loss=None, largest=None, target=None)
 
     def describe(self, memory: Any, numbers: Any) -> dict[str, float]:
         """Diagnostics of an episode, from the sums over its steps."""
@@ -199,20 +207,26 @@ class DeepAgent(Generic[Memory]):
             batches = self.inputs(memory, steps.x), steps.action, jax.lax.stop_gradient(targets)
 
             def update(j: Array, moving: Any) -> Any:
-                params, target, optimiser, mean_loss = moving
+                params, target, average, optimiser, mean_loss = moving
                 batch = jax.tree.map(lambda part: part[j], batches)
                 loss, gradient = jax.value_and_grad(lambda params: self.loss(unflat(params), *batch))(params)
                 change, optimiser = adam.update(gradient, optimiser)
                 params = params + change
                 target = target + self.polyak * (params - target)
-                return params, target, optimiser, mean_loss + 0.01 * (loss - mean_loss)
+                return params, target, average, optimiser, mean_loss + 0.01 * (loss - mean_loss)
 
-            return jax.lax.fori_loop(0, jnp.minimum(updates - i * DRAWN, DRAWN), update, moving)
+            count = jnp.minimum(updates - i * DRAWN, DRAWN)
+            params, target, average, optimiser, mean_loss = jax.lax.fori_loop(0, count, update, moving)
+            share = jnp.minimum(1.0, count / jnp.minimum(AVERAGED, 0.25 * optimiser[0].count))
+            return params, target, average + share * (params - average), optimiser, mean_loss
 
         # only networks and optimiser change, so only they are carried
         moments, *empty = memory.optimiser
         long = moments._replace(mu=ravel_pytree(moments.mu)[0], nu=ravel_pytree(moments.nu)[0])
-        moving = flat, ravel_pytree(memory.target)[0], (long, *empty), memory.loss
-        flat, target, (long, *empty), loss = jax.lax.fori_loop(0, -(-updates // DRAWN), some, moving)
+        moving = flat, ravel_pytree(memory.target)[0], ravel_pytree(memory.average)[0], (long, *empty), memory.loss
+        *networks, (long, *empty), loss = jax.lax.fori_loop(0, -(-updates // DRAWN), some, moving)
+        params, target, average = map(unflat, networks)
         moments = long._replace(mu=unflat(long.mu), nu=unflat(long.nu))
-        return memory._replace(params=unflat(flat), target=unflat(target), optimiser=(moments, *empty), loss=loss)
+        return memory._replace(
+            params=params, target=target, average=average, optimiser=(moments, *empty), loss=loss
+        )  # fmt: skip

@@ -7,7 +7,7 @@ their numbers to one of a few thousand tiles: random projections keep near point
     tile(z) = hash(⌊w · z + shift⌋),   w = per_unit · N(0, 1/features),   per_unit = 1, ½, ¼, 0
 
 In the finest scale each one-hot vector has tiles of its own, so that its counts are exact; in the coarsest all
-observations share one. **In use is the finest scale in which at least half of the recent steps are to tiles seen
+observations share one. **In use is the finest scale in which at least 70% of the recent steps are to tiles seen
 before.** If observations repeat, as in a table, that is the finest; if they never do, as pictures of a game, it is a
 coarser one, which becomes finer as more is seen. Tiles that are known by chance, because most are taken, do not count
 as seen. A single integer is counted by itself.
@@ -27,7 +27,7 @@ BITS = 32
 SCALES = (1.0, 0.5, 0.25, 0.0)  # intervals per unit; at 1 two one-hot vectors share a tile once in 40,000 times
 PROJECTIONS = 8
 RECENT = 1000.0  # steps
-ENOUGH = 0.5  # share of repeats
+ENOUGH = 0.7  # share of repeats
 
 Value = Callable[[Array, Array, Array], Array]  # of visits, sums and squares
 

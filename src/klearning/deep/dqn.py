@@ -23,6 +23,7 @@ class Memory(NamedTuple):
 
     params: Any
     target: Any
+    average: Any  # of the last updates, which is deployed
     optimiser: Any
     loss: Array
     largest: Array  # |reward| so far, or 1
@@ -37,15 +38,15 @@ class DQN(DeepAgent[Memory]):
 
     learning_rate: float = 1e-3  # this and the next two fitted to control: docs/evidence/deep.md
     epsilon: float = 0.05  # final value
-    exploration: int = 2_000  # steps until then
+    exploration: int = 10_000  # steps until then
 
     def begin(self, key: Array, like: Array, points: int, actions: int) -> Memory:
         params = self.initial(key, points, actions)
         ring = replay.empty(self.capacity, like, actions)
         optimiser = optax.adam(self.learning_rate).init(params)
-        target = jax.tree.map(jnp.copy, params)
+        target, average = (jax.tree.map(jnp.copy, params) for _ in range(2))
         return Memory(
-            params, target, optimiser, jnp.zeros(()), jnp.ones(()), new_scaling(like), ring,
+            params, target, average, optimiser, jnp.zeros(()), jnp.ones(()), new_scaling(like), ring,
             jnp.zeros((), jnp.int32),
         )  # fmt: skip
 
@@ -57,7 +58,7 @@ class DQN(DeepAgent[Memory]):
         return numpy.log(epsilon / actions + (1.0 - epsilon) * best), 0.0 * Q
 
     def greedy(self, m: Memory, x: Array) -> Array:
-        return self.outputs(m.target, self.inputs(m, x))
+        return self.outputs(m.average, self.inputs(m, x))
 
     def targets(self, m: Memory, steps: Steps) -> Array:
         Q = self.outputs(m.target, self.inputs(m, steps.after))

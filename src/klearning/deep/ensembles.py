@@ -17,7 +17,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from klearning.deep import network, replay
-from klearning.deep.agent import DeepAgent
+from klearning.deep.agent import DeepAgent, next_log_temperature
 from klearning.deep.replay import Steps
 from klearning.deep.scaling import Scaling, new_scaling
 
@@ -29,6 +29,7 @@ class Memory(NamedTuple):
 
     params: Any
     target: Any
+    average: Any  # of the last updates, which is deployed
     optimiser: Any
     loss: Array
     prior: Any
@@ -54,11 +55,11 @@ class BootstrappedDQN(DeepAgent[Memory]):
         params, prior = (jax.vmap(lambda k: self.initial(k, points, actions))(half) for half in jnp.split(keys, 2))
         ring = replay.empty(self.capacity, like, actions)
         optimiser = optax.adam(self.learning_rate).init(params)
-        target = jax.tree.map(jnp.copy, params)
+        target, average = (jax.tree.map(jnp.copy, params) for _ in range(2))
         zero, none = jnp.zeros(()), jnp.zeros((), jnp.int32)
         return Memory(
-            params, target, optimiser, zero, prior, none, jnp.log(jnp.full((), self.temperature)), jnp.ones(()),
-            new_scaling(like), ring, none,
+            params, target, average, optimiser, zero, prior, none, jnp.log(jnp.full((), self.temperature)),
+            jnp.ones(()), new_scaling(like), ring, none,
         )  # fmt: skip
 
     def values(self, params: Any, prior: Any, z: Array) -> Array:
@@ -76,10 +77,10 @@ class BootstrappedDQN(DeepAgent[Memory]):
         return SHARP * Q, 0.0 * Q
 
     def greedy(self, m: Memory, x: Array) -> Array:
-        return self.values(m.target, m.prior, self.inputs(m, x)).mean(axis=0)
+        return self.values(m.average, m.prior, self.inputs(m, x)).mean(axis=0)
 
     def deployed(self, memory: Memory) -> tuple[Any, NDArray[Any]]:
-        both = jax.tree.map(lambda *parts: jnp.concatenate(parts), memory.target, memory.prior)
+        both = jax.tree.map(lambda *parts: jnp.concatenate(parts), memory.average, memory.prior)
         return both, np.repeat([1.0, self.prior_scale], self.members) / self.members
 
     def targets(self, m: Memory, steps: Steps) -> tuple[Array, Array]:
@@ -113,7 +114,5 @@ class EnsembleKLearning(BootstrappedDQN):
         c = 0.5 * Q.var(axis=0)
         return (Q.mean(axis=0) + c / tau) / tau, c
 
-    def on_episode_end(self, m: Memory, numbers: Array) -> Memory:
-        tau = jnp.exp(m.log_tau)
-        entropy, bonus = tau * numbers[0], numbers[1] / tau
-        return m._replace(log_tau=m.log_tau - self.temperature_rate * (entropy - bonus) / (entropy + bonus + 1e-30))
+    def on_episode_end(self, m: Memory, numbers: Array, episodes: Array | int = 1) -> Memory:
+        return m._replace(log_tau=next_log_temperature(m.log_tau, numbers, episodes * self.temperature_rate))

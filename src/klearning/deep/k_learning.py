@@ -6,8 +6,11 @@
     W_θ(s,a) → r + γ τ log Σ_a' exp(K⁻(s',a')/τ),   K⁻ by the target network and the counts of now
     after an episode, with H = Σ entropy and C = Σ c over its steps:  log τ ← log τ − η (τH − C/τ)/(τH + C/τ)
 
-**Units.** Networks learn rewards in units of the largest |reward| so far, or 1. sd and σ are given in units of the mean
-|reward|, or 1 if that is larger: an unseen step is hoped to pay about as much as steps do, not as the best one does.
+**Units.** Networks learn rewards in units of the largest |reward| so far, or 1. sd and σ are given in units of the root
+mean square of rewards, which bounds the spread of mean rewards between steps: one large reward does not make every
+unseen step look like another. The unit is at least 1 until it is known what steps pay: until a reward of `LARGE` or
+more was met, and the mean reward is further from 0 than `ERRORS` standard errors. Neither small costs nor noise alone
+end the hope for a reward.
 
 The last line is −η·tanh(log τ − log √(C/H)), with its fixed point at τ = √(C/H), that is τH = C/τ, as in the exact
 solver. It is a heuristic, exact in its limits without `largest_bonus`: nothing is proved for networks.
@@ -32,13 +35,15 @@ import optax
 from jax import Array
 
 from klearning.deep import counts, network, replay
-from klearning.deep.agent import LARGEST, DeepAgent
+from klearning.deep.agent import LARGEST, DeepAgent, next_log_temperature
 from klearning.deep.counts import Counts, Tilings
 from klearning.deep.replay import Steps
 from klearning.deep.scaling import Scaling, new_scaling
 from klearning.numerics import checks
 
-FLOOR = 0.1  # of τ, in units of the network's root mean square error: it does not tell values apart that are closer
+LARGE = 0.5  # |reward|
+ERRORS = 4.0
+LEAST_UNIT = 1e-3  # of rewards
 TOLERANCE = 0.1  # of log sd: all tiles are valued again if it moves further
 
 
@@ -47,13 +52,16 @@ class Memory(NamedTuple):
 
     params: Any
     target: Any
+    average: Any  # of the last updates, which is deployed
     optimiser: Any
     loss: Array
     tilings: Tilings
     counts: Counts
     log_tau: Array
     largest: Array  # |reward| so far, or 1
-    size: Array  # the mean |reward|
+    mean: Array  # of rewards
+    square: Array  # the mean of their squares
+    peak: Array  # the largest of them
     sd: Array  # of the belief about a mean reward, in units of `largest`
     scaling: Scaling
     ring: Steps
@@ -64,11 +72,12 @@ class Memory(NamedTuple):
 class DeepKLearning(DeepAgent[Memory]):
     """K-values by a network, uncertainty by counts of tiles."""
 
-    sd: float = 1.0  # prior standard deviation of mean rewards, in units of the mean |reward| or 1
+    sd: float = 0.5  # prior standard deviation of mean rewards, in units of the root mean square of rewards
     noise: float = 0.02  # prior guess of the standard deviation of rewards, in the same units
     noise_strength: float = 1.0  # number of visits that this guess is worth
     temperature: float = 0.3  # initial
     temperature_rate: float = 0.1  # η
+    temperature_floor: float = 0.03  # of τ, in units of the network's root mean square error
     tilings: int = 8
     tiles: int = 2**13  # per tiling and scale
     largest_bonus: float | None = 1.0  # in standard deviations of the belief about a mean reward
@@ -95,10 +104,10 @@ class DeepKLearning(DeepAgent[Memory]):
         optimiser = optax.adam(self.learning_rate).init(params)
         zero, one = jnp.zeros(()), jnp.ones(())
         ring = replay.empty(self.capacity, like, actions)
-        target = jax.tree.map(jnp.copy, params)
+        target, average = (jax.tree.map(jnp.copy, params) for _ in range(2))
         return Memory(
-            params, target, optimiser, zero, tilings, known, jnp.log(self.temperature * one), one, zero, self.sd * one,
-            new_scaling(like), ring, jnp.zeros((), jnp.int32),
+            params, target, average, optimiser, zero, tilings, known, jnp.log(self.temperature * one), one, zero,
+            zero, zero, self.sd * one, new_scaling(like), ring, jnp.zeros((), jnp.int32),
         )  # fmt: skip
 
     def c(self, m: Memory, x: Array) -> Array:
@@ -140,10 +149,10 @@ class DeepKLearning(DeepAgent[Memory]):
 
     def acting(self, memory: Any) -> Any:
         known = memory.counts._replace(visits=None, sums=None, squares=None)
-        return super().acting(memory)._replace(counts=known, size=None)
+        return super().acting(memory)._replace(counts=known, mean=None, square=None, peak=None)
 
     def greedy(self, m: Memory, x: Array) -> Array:
-        return self.outputs(m.target, self.inputs(m, x))
+        return self.outputs(m.average, self.inputs(m, x))
 
     def targets(self, m: Memory, steps: Steps) -> Array:
         tau, c = jnp.exp(m.log_tau), self.c(m, steps.after)
@@ -156,11 +165,15 @@ class DeepKLearning(DeepAgent[Memory]):
         return network.squared_error(self.outputs(params, z), action, targets)
 
     def on_steps(self, m: Memory, block: Steps, weight: Array) -> Memory:
-        sizes = weight * jnp.abs(block.reward)
-        largest = jnp.maximum(m.largest, jnp.max(sizes))
-        size = m.size + jnp.sum(sizes - weight * m.size) / jnp.maximum(m.seen, 1)
+        peak = jnp.maximum(m.peak, jnp.max(weight * jnp.abs(block.reward)))
+        largest = jnp.maximum(peak, 1.0)
+        mean, square = (
+            old + jnp.sum(weight * (new - old)) / jnp.maximum(m.seen, 1)
+            for old, new in ((m.mean, block.reward), (m.square, block.reward**2))
+        )
+        told = (peak >= LARGE) & (mean**2 * m.seen > ERRORS**2 * (square - mean**2))
         before = m.sd * m.largest / self.sd
-        now = jnp.maximum(size, 1.0)
+        now = jnp.maximum(square**0.5, jnp.where(told, LEAST_UNIT, 1.0))
         unit = jnp.where(jnp.abs(jnp.log(now / before)) > TOLERANCE, now, before)
         sd, noise = (x * unit / largest for x in (self.sd, self.noise))
         at = counts.tiles_in_all_scales(m.tilings, m.counts, self.inputs(m, block.x))
@@ -174,10 +187,12 @@ class DeepKLearning(DeepAgent[Memory]):
 
         known = counts.valued(known, at, block.action, c, everywhere=(largest > m.largest) | (unit != before))
         log_tau = m.log_tau - jnp.log(largest / m.largest)  # the same in the units of rewards
-        return m._replace(tilings=tilings, counts=known, largest=largest, size=size, sd=sd, log_tau=log_tau)
+        return m._replace(
+            tilings=tilings, counts=known, largest=largest, mean=mean, square=square, peak=peak,
+            sd=sd, log_tau=log_tau,
+        )  # fmt: skip
 
-    def on_episode_end(self, m: Memory, numbers: Array) -> Memory:
-        tau = jnp.exp(m.log_tau)
-        entropy, bonus = tau * numbers[0], numbers[1] / tau
-        log_tau = m.log_tau - self.temperature_rate * (entropy - bonus) / (entropy + bonus + 1e-30)
-        return m._replace(log_tau=jnp.maximum(log_tau, jnp.log(FLOOR * (2.0 * m.loss) ** 0.5 + 1e-9)))
+    def on_episode_end(self, m: Memory, numbers: Array, episodes: Array | int = 1) -> Memory:
+        log_tau = next_log_temperature(m.log_tau, numbers, episodes * self.temperature_rate)
+        least = self.temperature_floor * (2.0 * m.loss) ** 0.5
+        return m._replace(log_tau=jnp.maximum(log_tau, jnp.log(least + 1e-9)))

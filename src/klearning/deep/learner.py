@@ -10,7 +10,7 @@ Networks learn where JAX computes. They act in NumPy, on a copy that is made aft
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from klearning.deep import replay, tables
 from klearning.deep.agent import DRAWN, DeepAgent
 from klearning.deep.features import Features, features_name
+from klearning.deep.pictures import convolutions, picture_of
 from klearning.deep.replay import Steps
 from klearning.numerics import checks
 from klearning.numerics.display.summaries import html_summary
@@ -112,13 +113,14 @@ class DeepLearner:
         self, agent: DeepAgent[Any], observation_space: spaces.Space[Any], action_space: spaces.Space[Any],
         horizon: int, *, bins: Bins | None = None, seed: int = 0, blank: bool = False,
     ) -> None:  # fmt: skip
-        self.agent, self.horizon, self.seed = agent, checks.whole("horizon", horizon), checks.whole("seed", seed, 0)
+        self.horizon, self.seed = checks.whole("horizon", horizon), checks.whole("seed", seed, 0)
         self.observation_space, self.bins = observation_space, bins
         seen = observation_space if bins is None else bins.binned_space
         self.features = Features(seen, features_name(agent.features))
         if self.features.whole and agent.network is not None:
             raise ValueError(f"network={agent.network!r} needs vectors, not {seen}: give features=, too")
         self.actions = SpaceIndex("action", action_space, False)
+        self.given, self.agent = agent, for_pictures(agent, seen, self.actions.count)
         self._mask_reader = Masks(self.actions.count)
         self._check_room()
         self._root = jax.random.key(whole_number(seed, "deep learner", number=0))
@@ -184,7 +186,7 @@ class DeepLearner:
     @property
     def made_with(self) -> dict[str, Any]:
         """The arguments that it was made with, by name."""
-        return {"agent": self.agent, "horizon": self.horizon, "seed": self.seed}
+        return {"agent": self.given, "horizon": self.horizon, "seed": self.seed}
 
     def read(self, observation: Any) -> NDArray[Any]:
         """The features of an observation."""
@@ -442,7 +444,7 @@ class DeepLearner:
 
     def __repr__(self) -> str:
         done = f"episodes={self.episodes_done}, steps={self.steps:,}"
-        return f"DeepLearner({short_repr(self.agent)}, horizon={self.horizon}, {done})"
+        return f"DeepLearner({short_repr(self.given)}, horizon={self.horizon}, {done})"
 
     def _repr_html_(self) -> str:
         facts = {
@@ -452,7 +454,13 @@ class DeepLearner:
             "actions": f"{self.actions.count} of {self.actions.space}",
             **{name: x for name, x in self.diagnostics.items() if self.episodes_done},
         }
-        return html_summary(f"DeepLearner: {short_repr(self.agent)}", facts)
+        return html_summary(f"DeepLearner: {short_repr(self.given)}", facts)
+
+
+def for_pictures(agent: DeepAgent[Any], space: spaces.Space[Any], actions: int) -> DeepAgent[Any]:
+    """The agent, with convolutions if it sees pictures and has neither features nor a network of its own."""
+    shape = picture_of(space) if agent.features is None and agent.network is None else None
+    return agent if shape is None else replace(agent, network=convolutions(shape, actions))
 
 
 def short_repr(agent: DeepAgent[Any]) -> str:

@@ -42,7 +42,7 @@ def settings_of(learner: DeepLearner) -> dict[str, Any]:
     """The settings of a learner and its position in an episode."""
     return {
         "kind": deep.KIND,
-        "agent": agent_data(learner.agent),
+        "agent": agent_data(learner.given),
         "observation_space": space_data(learner.observation_space),
         "action_space": space_data(learner.actions.space),
         "bins": bins_data(learner.bins),

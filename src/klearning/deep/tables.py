@@ -105,6 +105,8 @@ def export(learner: "DeepLearner", path: str | Path) -> None:
         raise ValueError(f"path={str(path)!r} does not end in .npz: give a path that does, for networks")
     if learner.features.own is not None:
         raise ValueError(f"features={learner.features.own!r} is code, which a file does not hold: export its networks")
+    if learner.agent.network is not None:
+        raise ValueError("network is code, which a file does not hold: export layers, or save the learner")
     networks, weights = learner.agent.deployed(learner.memory)
     columns = list(inputs(learner.features.space))
     actions = named_parts("action", learner.actions.numbered_points())
