@@ -22,13 +22,14 @@ from numba import cuda
 
 import klearning as kl
 from bench.record import machine, record
-from klearning.gpu.batch import Batch, beliefs, new_batch, on_host, play
-from klearning.gpu.k_learning import KLearningProgram, Search, plans_for
+from klearning.gpu.batch import Batch, new_batch, on_host, play
+from klearning.gpu.k_learning import KLearningProgram, Search
 from klearning.gpu.layout import new_log, zeros
 from klearning.gpu.random import F
 from klearning.numerics.statistics import mean_interval
 from klearning.tabular.optimism.program import k_values, program, solve_at
 from klearning.tabular.trials import regret
+from tests.support.device_plans import beliefs, plans_for
 
 TOLERANCE = 1e-4
 SECTOR = 32  # bytes that come together

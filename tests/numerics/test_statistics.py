@@ -13,12 +13,10 @@ from klearning.numerics.statistics import (
     MANY,
     binomial_half,
     chance_below,
-    differences,
     fraction_interval,
     holm,
     interquartile_interval,
     interquartile_mean,
-    intervals,
     mean_difference,
     mean_interval,
     median_interval,
@@ -155,7 +153,7 @@ def test_mean_intervals_cover(law, learnt, monkeypatch):
     the lognormal, below 1e-6 for each of the others. A quarter of the resamples makes the ends noisier, and covers no
     more.
     """
-    monkeypatch.setattr(intervals, "RESAMPLES", 1000)
+    monkeypatch.setattr(statistics, "RESAMPLES", 1000)
     rng, repetitions = np.random.default_rng(7), 6000
     draw, mean = LAWS[law] or (lambda rng: rng.choice(learnt[law], SEEDS), learnt[law].mean())
     covered = 0
@@ -439,7 +437,7 @@ def test_permutations_against_all_of_them(statistic):
 def test_chance_below_against_scipy(a, b):
     """The estimate is Mann and Whitney's U over n·m, studentised it is Brunner and Munzel's; nan is above all."""
     x, y = (np.where(np.isnan(v), 99.0, v) for v in (a, b))
-    share, variance = differences._placements(x, y)
+    share, variance = statistics._placements(x, y)
     assert share == pytest.approx(1.0 - stats.mannwhitneyu(x, y).statistic / (len(x) * len(y)))
     assert chance_below([np.array(a)], [np.array(b)], shuffles=10).probability.estimate == pytest.approx(share)
     if variance > 1e-12:
@@ -451,17 +449,17 @@ def test_permuted_placements_are_placements(monkeypatch):
     """With ties: each shuffle's share and spread are those of its two halves."""
     x, y = np.array([1.0, 2.0, 2.0, 5.0]), np.array([2.0, 3.0, 5.0])
     z = np.sort(np.concatenate([x, y]))
-    labels = differences._labels(4, 3, 50, np.random.default_rng(0))
-    shares, spreads = differences._permuted_placements(x, y, 50, np.random.default_rng(0))
+    labels = statistics._labels(4, 3, 50, np.random.default_rng(0))
+    shares, spreads = statistics._permuted_placements(x, y, 50, np.random.default_rng(0))
     for row, share, spread in zip(labels.astype(bool), shares, spreads, strict=True):
-        assert (share, spread) == pytest.approx(differences._placements(z[row], z[~row]), abs=1e-12)
+        assert (share, spread) == pytest.approx(statistics._placements(z[row], z[~row]), abs=1e-12)
 
 
 def test_permuted_welch_is_welchs():
     x, y = two(n=5, m=4)
     z = np.concatenate([x, y])
-    labels = differences._labels(5, 4, 50, np.random.default_rng(0))
-    gaps, variances = differences._permuted_welch(x, y, 50, np.random.default_rng(0))
+    labels = statistics._labels(5, 4, 50, np.random.default_rng(0))
+    gaps, variances = statistics._permuted_welch(x, y, 50, np.random.default_rng(0))
     for row, gap, variance in zip(labels.astype(bool), gaps, variances, strict=True):
         expected = stats.ttest_ind(z[row], z[~row], equal_var=False).statistic
         assert gap / np.sqrt(variance) == pytest.approx(expected, rel=1e-9)
@@ -540,7 +538,7 @@ def test_levels_and_coverage_of_two_samples(law, monkeypatch):
     to 0.955 and of the chance 0.956 to 0.984; the limits are 2.5 sd or more from the worst of these: false alarms 1e-2
     each with other seeds. Of the second law a plain permutation test rejects 0.27, Mann and Whitney's 0.15.
     """
-    monkeypatch.setattr(intervals, "RESAMPLES", 500)
+    monkeypatch.setattr(statistics, "RESAMPLES", 500)
     rng, count = np.random.default_rng(5), 600
     rejected, covered = np.zeros(2), np.zeros(2)
     for seed in range(count):
@@ -562,7 +560,7 @@ def test_middle_halves_cover(strata, least, monkeypatch):
     """1,500 samples of exponential data, one sd 0.006: in others 0.946 and 0.943 were covered, and 0.911 with five runs
     in a world. The limits are 3 sd or more below: false alarms 1e-3.
     """
-    monkeypatch.setattr(intervals, "RESAMPLES", 500)
+    monkeypatch.setattr(statistics, "RESAMPLES", 500)
     rng, count = np.random.default_rng(5), 1500
     many = np.sort(np.concatenate([1.0 + k + rng.exponential(size=200_000) for k in range(len(strata))]))
     middle = stats.trim_mean(many, 0.25)

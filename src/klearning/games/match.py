@@ -5,11 +5,10 @@ to the last (a matrix game has one layer). Both see every payoff. The value of t
 two policies: no draw enters it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from klearning.games import exp3, k_learning, oracle_players, thompson, ucb
 from klearning.games.game import Game
@@ -21,14 +20,12 @@ from klearning.numerics import checks
 from klearning.numerics.compile.kernels import by_record, index, kernel
 from klearning.numerics.interrupts import uninterrupted
 from klearning.numerics.random.generator import draw_index, normal
-from klearning.numerics.records.fields import leaves
-from klearning.numerics.records.validation import fill, restore_memory
 from klearning.numerics.types import Arrays, Floats
 from klearning.tabular.beliefs.belief import Prior
 from klearning.tabular.beliefs.rewards import Gaussian
 from klearning.tabular.beliefs.transitions import Dirichlet
 from klearning.tabular.trials.chunks import Chunked
-from klearning.tabular.trials.streams import set_states, states_of, streams
+from klearning.tabular.trials.streams import streams
 
 choose: Callable[..., None] = by_record(  # write the policy of round t; a player's memory says how
     {
@@ -99,10 +96,10 @@ def rounds(us: Any, them: Any, noise: float, log: Log, first: int, count: int, S
 
 
 class Match(Chunked):
-    """One seed, which may stop after any round and continue to the same bytes.
+    """One seed: results depend on nothing but agent, game, opponent, prior and seed."""
 
-    Results depend on nothing but agent, game, opponent, prior and seed.
-    """
+    memory: Memories
+    streams: Streams
 
     @uninterrupted  # once, not for each of its kernels
     def __init__(
@@ -116,7 +113,7 @@ class Match(Chunked):
         us = new_side(truth, self.layered, payoffs, mass)
         theirs = Gaussian(-payoffs.mean, payoffs.sd, payoffs.noise)
         them = new_side(mirrored(truth), self.layered, theirs, mass)
-        self.memories = Memories(agent.begin(us), opponent.begin(them))
+        self.memory = Memories(agent.begin(us), opponent.begin(them))
         kept = count if keep else 0
         self.log = Log(
             np.zeros(count), np.zeros(count), np.zeros((kept, *us.policy.shape)), np.zeros((kept, *them.policy.shape))
@@ -125,7 +122,7 @@ class Match(Chunked):
 
     def advance(self, count: int) -> None:
         """Play ``count`` more rounds."""
-        first, (us, them), S = self.played + 1, self.memories, self.streams
+        first, (us, them), S = self.played + 1, self.memory, self.streams
         if self.agent.is_compiled and self.opponent.is_compiled:
             rounds(us, them, self.game.noise, self.log, first, count, S)
         else:
@@ -140,7 +137,7 @@ class Match(Chunked):
         if player.is_compiled:
             choose(other, t, draws, memory)
             return
-        side, ours = memory.side, memory is self.memories.us
+        side, ours = memory.side, memory is self.memory.us
         tables = side.belief.means, side.belief.sds, side.visits, side.sums, side.truth.means
         seen = None if ours else self.shown(other).copy()
         answer = player.policy(PlayerView(*map(self.shown, tables)), seen, t, draws)
@@ -153,12 +150,12 @@ class Match(Chunked):
     @property
     def visits(self) -> Floats:
         """How often each pair of moves was played, (rows, columns); in a Markov game in every state."""
-        return self.shown(self.memories.us.side.visits)
+        return self.shown(self.memory.us.side.visits)
 
     @property
     def policies(self) -> tuple[Floats, Floats]:
         """Our policy and the opponent's, of the last round."""
-        us, them = self.memories
+        us, them = self.memory
         return self.shown(us.side.policy), self.shown(them.side.policy)
 
     def result(self) -> Arrays:
@@ -173,27 +170,17 @@ class Match(Chunked):
             **{name: x if self.layered else x[:, 0] for name, x in kept.items()},
         }
 
-    def state(self) -> Arrays:
-        """Everything needed to continue: memories, the log, the random streams."""
-        arrays = leaves(self.memories) | self._log_until(self.played) | {"streams": states_of(self.streams)}
-        return {name: x.copy() for name, x in arrays.items()}
+    def fresh_memory(self) -> Memories:
+        return self.memory  # of a match that has not begun
 
-    def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-        """Continue from the state of a match like this one; ValueError, and an unusable match, if it is another's."""
-        try:
-            memories = restore_memory(self.memories, {name: x.copy() for name, x in arrays.items()})
-            played = len(arrays["log.values"])
-            fill(self._log_until(played), arrays)
-            for name, x in self._log_until(played).items():
-                if not np.isfinite(x).all():
-                    raise ValueError(f"{name} is not finite")
-            set_states(self.streams, arrays["streams"])
-        except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
-            raise ValueError(f"this is not the state of such a match: {error}") from None
-        self.memories, self.played = memories, played
+    def check(self, memory: Memories, fresh: Memories, played: int) -> None:
+        """All numbers of the log are finite."""
+        for name, x in self.log_until(played).items():
+            if not np.isfinite(x).all():
+                raise ValueError(f"log.{name} is not finite")
 
-    def _log_until(self, t: int) -> Arrays:
-        return {f"log.{name}": x[:t] for name, x in self.log._asdict().items()}
+    def log_until(self, t: int | None) -> Arrays:
+        return {name: x[:t] for name, x in self.log._asdict().items()}
 
 
 def payoffs_and_mass(prior: Gaussian | Prior) -> tuple[Gaussian, float]:

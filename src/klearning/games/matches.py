@@ -1,6 +1,5 @@
 """`play`: an agent in a game against an opponent, once for every seed."""
 
-import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -64,14 +63,12 @@ def play(
         with compiling_for(f"a game of {type(agent).__name__}"):
             new_match(numbers[0], 1, False).advance(1)  # compiles, once, before the clock
         COMPILED.add(kinds)
-    began = time.perf_counter()
-    arrays = play_seeds(
+    return play_seeds(
+        Meeting(agent, game, belief, them),
         lambda seed: new_match(seed, count, keep_policies),
         lambda match: match.result() | {"optimal_value": best},
-        numbers, points, workers, progress, "rounds",
+        numbers, points, workers, progress,
     )  # fmt: skip
-    seconds, setting = time.perf_counter() - began, Meeting(agent, game, belief, them)
-    return Runs.of(setting, numbers, arrays, np.array(points) if points else None, seconds)
 
 
 def checked_belief(agent: Player, game: Game | MarkovGame, opponent: Player, prior: Any = None) -> Gaussian | Prior:

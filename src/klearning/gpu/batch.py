@@ -1,9 +1,8 @@
 """Seeds side by side on a device: what every agent there is given, and how episodes come back."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
@@ -108,28 +107,6 @@ def play(program: GpuProgram, batch: Batch, episodes: int) -> Iterator[tuple[Log
             size *= 2
         first += count
         yield log, count
-
-
-def beliefs(batch: Batch, prior: Prior, mdp: MDP, which: Iterable[int]) -> list[Belief]:
-    """The beliefs of some seeds, counted from the first, as the CPU has them."""
-    visits, sums, moves = (x.copy_to_host().astype(np.float64) for x in batch.counts)
-    start, succ = batch.world.start.copy_to_host(), batch.world.succ.copy_to_host()
-    pair = np.repeat(np.arange(len(start) - 1), np.diff(start))
-    s, a = np.divmod(pair, mdp.actions)
-    cuts = mdp.layers.tolist()
-    layer = np.searchsorted(mdp.layers, s, side="right") - 1
-
-    def one(i: int) -> Belief:
-        n, r = (x[:, i].reshape(mdp.states, mdp.actions) for x in (visits, sums))
-        count = visits[pair, i] if batch.shape.single else moves[:, i]
-        blocks = [np.zeros((w, mdp.actions, y)) for w, y in pairwise(mdp.widths)]
-        for l, block in enumerate(blocks):
-            mine = layer == l
-            block[s[mine] - cuts[l], a[mine], succ[mine] - cuts[l + 1]] = count[mine]
-        n_l, r_l = ([x[low:high] for low, high in pairwise(cuts)] for x in (n, r))
-        return Belief.from_counts(prior, n_l, r_l, blocks, mdp.initial)
-
-    return [one(i) for i in which]
 
 
 def check_prior(prior: Prior, world: MDP | Worlds) -> None:

@@ -346,30 +346,6 @@ def episodes_for(shape: Shape, kind: Kind, registers: int | None = None) -> Any:
     return episodes
 
 
-@cache
-def plans_for(shape: Shape, kind: Kind) -> Any:
-    """The kernel: one plan of every seed; writes K, and τ, f, gap and sweeps."""
-    soft_sweep, slots = soft_sweep_for(shape, kind, shown=True), shape.slots
-
-    @cuda.jit(fastmath=True)
-    def plans(world: Any, counts: Any, x: Any, search: Any, share: Any, K: Any, out: Any) -> None:
-        i = cuda.grid(1)
-        if i >= search.tau.size:
-            return
-        V, H, C = cuda.local.array(slots, F), cuda.local.array(slots, F), cuda.local.array(slots, F)
-        at, done = Swept(V, H, C, cuda.local.array(slots, F)), False
-        state = fresh(search.tau[i], search.curvature[i])
-        while not done:
-            tau = state.tau
-            f, H_start, C_start, _ = soft_sweep(world, counts, x, tau, i, at, share, K)
-            gap = duality_gap(tau, H_start, C_start)
-            state = improved(state, H_start, C_start)
-            done = close(x, f, tau * H_start + C_start / tau, gap, state.sweeps)
-            out[0, i], out[1, i], out[2, i], out[3, i] = tau, f, gap, state.sweeps
-
-    return plans
-
-
 class KLearningProgram:
     """`KLearning` with a bonus c/τ and a share κ of it, as the device plays it."""
 
@@ -382,11 +358,10 @@ class KLearningProgram:
             refuse(f"agent={agent!r}", f"bonuses {', '.join(able)} and a number for optimism")
         ready = program(Belief.before(prior, mdp), agent.bonus)
         numbers, transitions, kappa = prior.reward.numbers(), ready.belief.transitions, float(agent.optimism)
-        kinds = {"optimal": OPTIMAL, "schedule": SCHEDULE}
-        rule = kinds[agent.temperature] if isinstance(agent.temperature, str) else FIXED
+        rule = FixedOptimism(agent.temperature, agent.bonus, agent.tolerance, kappa).rule()
         spread = np.append(ready.numbers.spread, float(mdp.horizon) ** 2)  # the last is the schedule's
         self.kind = Kind(
-            rule, agent.bonus == "paper", bool(ready.numbers.spread.any()), numbers.shift, transitions.learns
+            rule.kind, agent.bonus == "paper", bool(ready.numbers.spread.any()), numbers.shift, transitions.learns
         )
         self.numbers = Numbers(
             strength=F(numbers.strength),
@@ -399,7 +374,7 @@ class KLearningProgram:
         )
         c, policy = kappa * ready.c, np.zeros_like(ready.c)
         best = solve_best(ready.model, c, 0.0, agent.tolerance, policy, ready.work).tau
-        self.first = float(agent.temperature) if rule == FIXED else best
+        self.first = rule.tau if rule.kind == FIXED else best
 
     def begin(self, batch: Batch) -> Search:
         """All seeds believe the same at first, and begin with the τ of that, or with the one given."""

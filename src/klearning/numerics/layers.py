@@ -14,6 +14,20 @@ def offsets(widths: Sequence[int]) -> Ints:
     return np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
 
 
+def check_offsets(field: str, value: Any) -> None:
+    """That these are offsets of layers, each of at least one state."""
+    if not isinstance(value, np.ndarray) or value.dtype != np.int64 or value.ndim != 1 or len(value) < 2:
+        raise ValueError(f"{field}={value!r} is not an array of offsets: give 0 and, for every layer, where it ends")
+    if value[0] != 0 or (np.diff(value) < 1).any():
+        raise ValueError(f"{field}={value.tolist()} does not rise from 0: every layer needs a state")
+
+
+def check_end(end: int, layers: Ints) -> None:
+    """That a state where episodes are over is in every layer; -1 if there is none."""
+    if not -1 <= end < (narrowest := int(np.diff(layers).min())):
+        raise ValueError(f"end={end} is not a state of every layer: give a number below {narrowest}")
+
+
 def by_layer(table: Floats, layers: Ints) -> Layers:
     """A kernel's array, (A, S) or (S,), as one (S_l, A) or (S_l,) view per layer."""
     turned = table.T

@@ -245,9 +245,9 @@ class Learner:
         self._states[0] = s
         self._uniforms = self.streams[0].random(self.horizon).tolist()
         if self.episodes_done % self.replan_every == 0:
-            self._memory = self.methods.plan(
-                self._memory, Streams(*self.streams[1:3]), self.episodes_done, self.plan_diagnostics
-            )
+            streams = Streams(*self.streams[1:3])
+            with compiling_for(type(self.agent).__name__):
+                self._memory = self.methods.plan(self._memory, streams, self.episodes_done, self.plan_diagnostics)
 
     def _set_starts(self) -> None:
         """ρ is how often each state was the first so far."""

@@ -8,12 +8,13 @@ import pytest
 from numba import cuda
 
 import klearning as kl
-from klearning.gpu.batch import beliefs, new_batch
-from klearning.gpu.k_learning import KLearningProgram, Search, plans_for
+from klearning.gpu.batch import new_batch
+from klearning.gpu.k_learning import KLearningProgram, Search
 from klearning.gpu.layout import new_log, zeros
 from klearning.gpu.random import F
 from klearning.tabular.agents.fixed_optimism import plan
 from klearning.tabular.optimism.program import k_values, program, solve_at
+from tests.support.device_plans import beliefs, plans_for
 
 SEEDS, EPISODES = 2, 3
 COINS = kl.MDP.from_layers(

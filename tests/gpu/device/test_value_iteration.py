@@ -5,10 +5,11 @@ import pytest
 
 import klearning as kl
 from klearning.gpu import seeds as gpu_seeds
-from klearning.gpu.batch import beliefs, new_batch
+from klearning.gpu.batch import new_batch
 from klearning.gpu.beb import BEBProgram
 from klearning.gpu.layout import new_log
 from tests.gpu.device.test_k_learning import COINS, KNOWN, LAKE
+from tests.support.device_plans import beliefs
 
 CERTAIN = kl.deep_sea(3)
 

@@ -326,7 +326,7 @@ def test_planning_edits_nothing_that_is_known(agent):
 
     def plan():
         if isinstance(agent, kl.UCRL2):
-            ucrl2.plan(inner, ucrl2.Settings(0.1, 0.1), 251.0)
+            ucrl2.plan(inner, 0.1, 0.1, 251.0)
         else:
             ucfh.plan(inner, agent.settings(2, world.layers))
 
@@ -445,7 +445,7 @@ def test_soft_q_learning_by_hand_made_episodes(step):
     agent = kl.SoftQLearning(0.3, step=step)
     memory, online = agent.begin(start()), slow.OnlineSoftQ(3, 2, 0.3, None if step == "falling" else step)
     for episode in EPISODES:
-        soft_td.update(memory, soft_td.Settings(0.3, 0.0 if step == "falling" else step), episode)
+        soft_td.update(memory, 0.3, 0.0 if step == "falling" else step, episode)
         online.learn(episode)
         Q = online.table(7)
         V = slow.soft_maximum(Q, 0.3)

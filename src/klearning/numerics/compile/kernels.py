@@ -31,7 +31,8 @@ def kernel(
     """Compile a function: no GIL, cached on disk, IEEE semantics except that a*b+c may be fused.
 
     ``inline`` copies it into its callers. A kernel that takes numbers only is copied anyway, unless it is ``apart``.
-    ``lazy`` compiles it when it is first reached, for code that most runs never need; it returns numbers only.
+    ``lazy`` compiles it when it is first reached, for code that most runs never need; it returns numbers, or a
+    record of the class of one of its arguments.
     ``reorder`` allows sums in any order, the same every time. A loop of such a kernel must not both reduce and store:
     the order would depend on array addresses.
     """

@@ -166,8 +166,9 @@ class Code:
             "no_cpython_wrapper": True,
         }
         self.signature = inspect.signature(function)
-        returned = function.__annotations__.get("return")
-        self.counts = holds_arrays(returned) or not ALLOCATORS.isdisjoint(function.__code__.co_names)
+        returned, names = function.__annotations__.get("return"), function.__code__.co_names
+        called = (getattr(function.__globals__.get(name), "__annotations__", {}).get("return") for name in names)
+        self.counts = any(map(holds_arrays, (returned, *called))) or not ALLOCATORS.isdisjoint(names)
         kinds = (function.__annotations__.get(name) for name in self.signature.parameters)
         self.by_value = tuple(kind in records_in(returned) for kind in kinds)
         self.results: dict[tuple[Any, ...], Any] = {}
@@ -194,7 +195,7 @@ class Code:
 
     def declared(self, arguments: tuple[Any, ...]) -> Any:
         """The signature of a lazy kernel, by its annotations."""
-        declared = signature(declared_type(self.function.__annotations__["return"]), *arguments)
+        declared = signature(declared_type(self.function.__annotations__["return"], arguments), *arguments)
         if arguments not in self.announced:
             self.announced.add(arguments)
             self._define(calling_later(self, declared), arguments, lazy=True)
@@ -236,6 +237,7 @@ class Code:
             return self._compile_once(arguments, library, key, counts=True)
 
     def _compile_once(self, arguments: tuple[Any, ...], library: type[Library], key: str | None, counts: bool) -> Any:
+        import_module("klearning.numerics.simd.lowering")  # Numba must know the operations when it begins
         flags = compiler.Flags()
         cpu_target.options.parse_as_flags(flags, {**self.options, "_nrt": counts})
         contexts = cpu_target.typing_context, cpu_target.target_context
@@ -377,10 +379,13 @@ def calling_later(code: Code, declared: Any) -> Any:
     return call
 
 
-def declared_type(annotation: Any) -> Any:
-    """The annotated return type of a lazy kernel: None, a number, or a record of numbers."""
+def declared_type(annotation: Any, arguments: tuple[Any, ...]) -> Any:
+    """The annotated return type of a lazy kernel: None, a number, a record like one of its arguments, or of numbers."""
     if annotation in (None, bool, int, float):
         return {None: types.none, bool: types.boolean, int: types.int64, float: types.float64}[annotation]
+    for kind in arguments:
+        if getattr(kind, "instance_class", None) is annotation:
+            return value_of(kind)
     return typeof(annotation(*(kind() for kind in annotation.__annotations__.values())))
 
 

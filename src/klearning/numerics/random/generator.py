@@ -35,7 +35,7 @@ def exponential(rng: np.random.Generator) -> float:
     return rng.standard_exponential()
 
 
-@kernel(apart=True)
+@kernel(lazy=True)
 def gamma(shape: float, rng: np.random.Generator) -> float:
     return rng.standard_gamma(shape)
 

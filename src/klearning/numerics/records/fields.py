@@ -28,6 +28,7 @@ NUMBERS = "biufc"  # kinds of dtype
 ROLES = ("offsets", "grows", "fixed", "counts", "finite", "probabilities")
 
 Record = TypeVar("Record", bound=type)
+Tree = TypeVar("Tree")  # a memory
 
 
 def field_roles(*, scratch: bool = False, roomy: bool = False, **fields: tuple[str, ...]) -> Callable[[Record], Record]:
@@ -64,7 +65,7 @@ def role_of(record: Any, role: str) -> Any:
     return getattr(record, "ROLES", {}).get(role, ()) if isinstance(record, tuple) else ()
 
 
-def unflatten(template: Any, arrays: Arrays) -> Any:
+def unflatten(template: Tree, arrays: Arrays) -> Tree:
     """The memory whose leaves are ``arrays``, with the structure and shapes of the template.
 
     If the template holds one array in two fields, so does the result.
@@ -73,7 +74,8 @@ def unflatten(template: Any, arrays: Arrays) -> Any:
     for other in arrays:
         if other.startswith(f"{ROOT}.") and other not in names:
             raise ValueError(f"{other} is not a part of this agent's memory")
-    return _put(template, arrays, ROOT, {})
+    memory: Tree = _put(template, arrays, ROOT, {})
+    return memory
 
 
 def _put(template: Any, arrays: Arrays, name: str, shared: dict[int, Any], grows: bool = False) -> Any:

@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from klearning.numerics.checks import TOLERANCE
-from klearning.numerics.records.fields import ROOT, fields_of, leaves, role_of, unflatten
+from klearning.numerics.records.fields import ROOT, Tree, fields_of, leaves, role_of, unflatten
 from klearning.numerics.types import Arrays, Flags, Floats
 
 CLOSE = 1e-9  # relative difference of numbers that were computed in another order
 TINY = 1e-15  # absolute difference, if terms cancel
 
 
-def restore_memory(fresh: Any, arrays: Arrays) -> Any:
+def restore_memory(fresh: Tree, arrays: Arrays) -> Tree:
     """The memory with these leaves. Raises ValueError if no episodes lead from a fresh memory to it."""
     memory = unflatten(fresh, arrays)
     check(memory, fresh)

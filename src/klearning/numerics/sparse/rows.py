@@ -82,23 +82,50 @@ def steps_between(layers: Ints) -> list[Step]:
     return [Step(*cuts[l : l + 2], *cuts[l + 1 : l + 3]) for l in range(len(cuts) - 2)]
 
 
+class Entries(NamedTuple):
+    """Transitions; those of a row come in the order in which it holds them, each at most once."""
+
+    action: Ints
+    state: Ints
+    successor: Ints
+    weight: Floats
+
+
+def dense_entries(transitions: Floats) -> Entries:
+    """The entries of an (S, A, S) array that are not zero."""
+    a, s, y = np.nonzero(np.moveaxis(transitions, 1, 0))
+    return Entries(a, s, y, transitions[s, a, y])
+
+
+def merged_entries(action: Ints, state: Ints, successor: Ints, weight: Floats) -> Entries:
+    """Sort, add up repeated entries, and drop entries of weight zero."""
+    held = weight > 0.0
+    keys, which = np.unique(np.stack([action, state, successor])[:, held], axis=1, return_inverse=True)
+    total = np.zeros(keys.shape[1])
+    np.add.at(total, which.ravel(), weight[held])
+    return Entries(keys[0], keys[1], keys[2], total)
+
+
+def rows_from_entries(entries: Entries, actions: int, states: int) -> Rows:
+    """Rows with room for these entries, and for one at least."""
+    row = entries.action * states + entries.state
+    length = np.bincount(row, minlength=actions * states)
+    rows = rows_with_room(np.maximum(length, 1).reshape(actions, states))
+    rows.length[:] = length.reshape(actions, states)
+    order = np.argsort(row, kind="stable")
+    rank = np.arange(row.size) - np.repeat(np.cumsum(length) - length, length)  # within its row
+    where = rows.start.ravel()[row[order]] + rank
+    rows.succ[where], rows.weight[where] = entries.successor[order], entries.weight[order]
+    return rows
+
+
 def rows_from_blocks(actions: int, states: int, steps: list[Step], blocks: list[Floats]) -> Rows:
     """Rows of dense blocks (rows, A, successors), one per step; zeros are not stored."""
-    length = np.zeros((actions, states), np.int64)
-    entries = [np.nonzero(np.moveaxis(block, 1, 0)) for block in blocks]
-    for step, (a, s, _) in zip(steps, entries, strict=True):
-        np.add.at(length, (a, s + step.low), 1)
-    rows = rows_with_room(np.maximum(length, 1))
-    rows.length[:] = length
-    for step, block, (a, s, y) in zip(steps, blocks, entries, strict=True):
-        # np.nonzero is sorted by (a, s, y), so a row's entries are consecutive
-        key = a * block.shape[0] + s
-        first = np.concatenate([[0], np.flatnonzero(np.diff(key)) + 1]) if key.size else np.zeros(0, np.int64)
-        rank = np.arange(key.size) - np.repeat(first, np.diff(np.append(first, key.size)))
-        where = rows.start[a, s + step.low] + rank
-        rows.succ[where] = y + step.first
-        rows.weight[where] = block[s, a, y]
-    return rows
+    if not blocks:
+        return empty_rows(actions, states)
+    parts = [dense_entries(block) for block in blocks]
+    moved = [Entries(a, s + step.low, y + step.first, w) for step, (a, s, y, w) in zip(steps, parts, strict=True)]
+    return rows_from_entries(Entries(*map(np.concatenate, zip(*moved, strict=True))), actions, states)
 
 
 def dense_block(rows: Rows, low: int, high: int, first: int, last: int) -> Floats:
@@ -204,7 +231,7 @@ def add_weight(rows: Rows, a: int, s: int, successor: int, amount: float) -> boo
     return True
 
 
-@kernel
+@kernel(lazy=True)
 def enlarge(rows: Rows, a: int, s: int) -> Rows:
     """Move row (a, s) to the end of the pool with twice the room."""
     room = 2 * rows.room[a, s]
@@ -223,45 +250,11 @@ def enlarge(rows: Rows, a: int, s: int) -> Rows:
     return Rows(rows.start, rows.length, rows.room, succ, weight, rows.used + room)
 
 
-class Entries(NamedTuple):
-    """Transitions of one layer, sorted by (action, state, successor), each triple at most once."""
-
-    action: Ints
-    state: Ints
-    successor: Ints
-    weight: Floats
-
-
-def dense_entries(transitions: Floats) -> Entries:
-    """The entries of an (S, A, S) array that are not zero."""
-    a, s, y = np.nonzero(np.moveaxis(transitions, 1, 0))
-    return Entries(a, s, y, transitions[s, a, y])
-
-
-def merged_entries(action: Ints, state: Ints, successor: Ints, weight: Floats) -> Entries:
-    """Sort, add up repeated entries, and drop entries of weight zero."""
-    held = weight > 0.0
-    keys, which = np.unique(np.stack([action, state, successor])[:, held], axis=1, return_inverse=True)
-    total = np.zeros(keys.shape[1])
-    np.add.at(total, which.ravel(), weight[held])
-    return Entries(keys[0], keys[1], keys[2], total)
-
-
 def tiled_rows(entries: Entries, states: int, actions: int, horizon: int) -> Rows:
-    """Rows over ``horizon`` layers of ``states`` each; those of the last layer are empty.
-
-    The order in the pool is that of `rows_from_layers`: by action, then layer, then state.
-    """
-    length = np.zeros((actions, states), np.int64)
-    np.add.at(length, (entries.action, entries.state), 1)
-    ends = np.zeros((actions, states), np.int64)
-    lengths = np.concatenate([np.tile(length, horizon - 1), ends], axis=1)
-    rows = rows_with_room(np.maximum(lengths, 1))
-    rows.length[:] = lengths
-    below = states * np.arange(1, horizon)[:, None]  # where the next layer begins
-    for a in range(actions):
-        mine = entries.action == a
-        first, count = int(rows.start[a, 0]), int(mine.sum()) * (horizon - 1)
-        rows.succ[first : first + count] = (entries.successor[mine] + below).ravel()
-        rows.weight[first : first + count] = np.tile(entries.weight[mine], horizon - 1)
-    return rows
+    """Rows over ``horizon`` layers of ``states`` each, all with the same entries; those of the last layer are empty."""
+    a, s, y, weight = entries
+    first = states * np.arange(horizon - 1)[:, None]
+    whole = Entries(
+        np.tile(a, horizon - 1), (s + first).ravel(), (y + first + states).ravel(), np.tile(weight, horizon - 1)
+    )
+    return rows_from_entries(whole, actions, states * horizon)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from klearning.numerics.checks import TOLERANCE
-from klearning.numerics.sparse.rows import Rows, places
+from klearning.numerics.sparse.rows import Rows, places, row_sums
 from klearning.numerics.types import Flags, Floats, Ints
 
 
@@ -51,18 +51,11 @@ def check_pool(field: str, rows: Rows, height: int) -> None:
 
 def check_probabilities(field: str, rows: Rows, least: Floats) -> None:
     """Check that the weights of every row sum to one; if ``least`` of its state is zero, a row may be empty."""
-    total = row_totals(rows)
+    total = row_sums(rows)
     wrong = (np.abs(total - 1.0) > TOLERANCE) & ((least > 0.0) | (total > 0.0))
     if wrong.any():
         a, s = np.argwhere(wrong)[0]
         raise ValueError(f"{field} of state {s}, action {a} sum to {total[a, s]:.10g}: probabilities must sum to one")
-
-
-def row_totals(rows: Rows) -> Floats:
-    """The total weight of every row, (A, S), added up in order."""
-    entry, row = places(rows)
-    total: Floats = np.bincount(row, rows.weight[entry], rows.start.size).astype(np.float64)
-    return total.reshape(rows.start.shape)
 
 
 def same_entries(x: Rows, y: Rows) -> bool:

@@ -11,7 +11,7 @@ them at their posterior mean.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,14 +24,10 @@ from klearning.tabular.models.sweeps import action_values, greedy, maximum, row_
 from klearning.tabular.trials.task import Streams, Task, play
 
 
-class Settings(NamedTuple):
-    eta: float
-    imagined_reward: float  # nan if rewards are taken at their posterior mean
-
-
 @kernel
-def plan(memory: Planning, settings: Settings) -> None:
-    p, reward, Q, V, eta = memory.posterior, memory.reward, memory.Q, memory.V, settings.eta
+def plan(memory: Planning, eta: float, imagined_reward: float) -> None:
+    """Rewards are taken at their posterior mean if ``imagined_reward`` is nan."""
+    p, reward, Q, V = memory.posterior, memory.reward, memory.Q, memory.V
     layers = p.model.layers
     for l in range(layers.size - 2, -1, -1):
         best = largest(V[layers[l + 1] : layers[l + 2]]) if l + 2 < layers.size else 0.0
@@ -42,18 +38,18 @@ def plan(memory: Planning, settings: Settings) -> None:
                 m = p.model.reward[a, row]
                 w = eta / (p.total + p.moves[a, row] + eta) if p.learns else 0.0
                 reward[a, row] = m
-                if not np.isnan(settings.imagined_reward) and p.variance[a, row] > 0.0:
+                if not np.isnan(imagined_reward) and p.variance[a, row] > 0.0:
                     weight = p.prior.strength + p.visits[a, row]
-                    reward[a, row] = (weight * m + eta * settings.imagined_reward) / (weight + eta)
+                    reward[a, row] = (weight * m + eta * imagined_reward) / (weight + eta)
                 Q[a, s] = reward[a, row] + (1.0 - w) * (Q[a, s] - m) + w * (p.discount * best)
         maximum(p.model, l, Q, V)
     greedy(Q, memory.policy)
 
 
 @kernel
-def episodes(memory: Planning, settings: Settings, task: Task, first: int, count: int) -> Planning:
+def episodes(memory: Planning, eta: float, imagined_reward: float, task: Task, first: int, count: int) -> Planning:
     for t in range(first, first + count):
-        plan(memory, settings)
+        plan(memory, eta, imagined_reward)
         play(task, memory.policy, t)
         memory = update(memory, task.episode)
     return memory
@@ -73,14 +69,14 @@ class BOLT(ValueIteration):
         if self.imagined_reward is not None:
             checks.number("imagined_reward", self.imagined_reward, -np.inf)
 
-    def settings(self, memory: Planning) -> Settings:
+    def settings(self, memory: Planning) -> tuple[float, float]:
+        """η and the imagined reward."""
         horizon = len(memory.posterior.model.layers) - 1
-        imagined = np.nan if self.imagined_reward is None else float(self.imagined_reward)
-        return Settings(horizon * float(self.scale), imagined)
+        return horizon * float(self.scale), np.nan if self.imagined_reward is None else float(self.imagined_reward)
 
     def advance(self, memory: Planning, task: Task, first: int, count: int) -> Planning:
-        return episodes(memory, self.settings(memory), task, first, count)
+        return episodes(memory, *self.settings(memory), task, first, count)
 
     def plan(self, memory: Planning, streams: Streams, t: int, diagnostics: Floats) -> Planning:
-        plan(memory, self.settings(memory))
+        plan(memory, *self.settings(memory))
         return memory

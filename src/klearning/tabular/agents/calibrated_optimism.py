@@ -35,7 +35,7 @@ from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.beliefs.posterior import Episode, Posterior, learn
 from klearning.tabular.models.soft import Soft, soft_values
 from klearning.tabular.optimism.bonuses import BonusNumbers, bonus_named, check_c, refresh
-from klearning.tabular.optimism.calibration import calibrated
+from klearning.tabular.optimism.calibration import Calibrated, calibrated
 from klearning.tabular.optimism.program import program, soft_part
 from klearning.tabular.optimism.split.blended_sweep import Blended, blended_arrays
 from klearning.tabular.optimism.split.priced_sweep import Priced
@@ -60,35 +60,36 @@ class Memory(NamedTuple):
 
 
 @kernel
-def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.random.Generator, log: Floats) -> Memory:
+def plan(
+    memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.random.Generator, log: Floats
+) -> Calibrated:
     """Draw, choose κ and τ, write the policy, and log a number per diagnostic."""
     estimate, last = estimate_value(memory, rule, rewards, rows), memory.progress
     found = calibrated(
         memory.posterior.model, memory.c, estimate.target, last.optimism, last.warm, rule.tolerance,
         memory.policy, memory.workspace.c, memory.work,
     )  # fmt: skip
-    m, best = memory, found.temperature
+    best = found.temperature
     log[0], log[1], log[2], log[3], log[9] = best.tau, best.bound, best.gap, found.sweeps, found.price
     end_plan(memory, rule, found, estimate, best.bound, rewards, log[4:9])
-    progress = next_progress(memory.progress, found, rule.draws)
-    return Memory(m.posterior, m.bonus, m.c, progress, m.policy, m.work, m.workspace)
+    return found
 
 
 @kernel
-def update(memory: Memory, episode: Episode) -> Memory:
+def update(memory: Memory, progress: Progress, episode: Episode) -> Memory:
     """Condition on one episode."""
     m = memory
     p = learn(m.posterior, episode)
     refresh(m.bonus, p, episode, m.c)
-    return Memory(p, m.bonus, m.c, m.progress, m.policy, m.work, m.workspace)
+    return Memory(p, m.bonus, m.c, progress, m.policy, m.work, m.workspace)
 
 
 @kernel
 def episodes(memory: Memory, rule: Rule, task: Task, first: int, count: int) -> Memory:
     for t in range(first, first + count):
-        memory = plan(memory, rule, task.reward_stream, task.row_stream, task.log.diagnostics[:, t])
+        found = plan(memory, rule, task.reward_stream, task.row_stream, task.log.diagnostics[:, t])
         play(task, memory.policy, t)
-        memory = update(memory, task.episode)
+        memory = update(memory, next_progress(memory.progress, found, rule.draws), task.episode)
     return memory
 
 
@@ -112,12 +113,13 @@ class CalibratedOptimism(CalibratedAgent[Memory]):
         return Agent.advance(self, memory, task, first, count)
 
     def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
-        return plan(memory, self.rule(), streams.reward, streams.row, diagnostics)
+        found = plan(memory, self.rule(), streams.reward, streams.row, diagnostics)
+        return memory._replace(progress=next_progress(memory.progress, found, self.calibration.draws))
 
     def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
         bonus = bonus_named(self.bonus)
         if bonus.compiled:
-            return update(memory, episode)
+            return update(memory, memory.progress, episode)
         p = learn(memory.posterior, episode)
         bonus.write_c(memory.bonus, p, memory.c)
         return memory._replace(posterior=p)

@@ -35,7 +35,7 @@ from klearning.tabular.agents.calibrated import (
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.beliefs.posterior import Episode, Posterior, learn
 from klearning.tabular.models.soft import Soft, soft_arrays
-from klearning.tabular.optimism.calibration import calibrate
+from klearning.tabular.optimism.calibration import Calibrated, calibrate
 from klearning.tabular.optimism.vapor.newton import occupy
 from klearning.tabular.optimism.vapor.occupancy import Flows, flow_arrays
 from klearning.tabular.optimism.vapor.variances import VarianceNumbers, fill_sds, variance_rule
@@ -58,7 +58,9 @@ class Memory(NamedTuple):
 
 
 @kernel
-def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.random.Generator, log: Floats) -> Memory:
+def plan(
+    memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.random.Generator, log: Floats
+) -> Calibrated:
     """Draw, choose κ and λ, write the policy, and log a number per diagnostic."""
     p, c, work, last = memory.posterior, memory.workspace.c, memory.work, memory.progress
     estimate = estimate_value(memory, rule, rewards, rows)
@@ -74,26 +76,24 @@ def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.rand
             work.stated[a, i] *= np.sqrt(found.optimism)
     best = occupy(p.model, p.discount, rule.tolerance, work, memory.V, memory.solution)
     copy_table(memory.solution, memory.policy)
-    m = memory
     log[0], log[1], log[2], log[3] = best.bound, best.gap, best.steps, best.sweeps
     end_plan(memory, rule, found, estimate, best.bound, rewards, log[4:9])
-    progress = next_progress(memory.progress, found, rule.draws)
-    return Memory(m.posterior, m.variance, m.V, m.solution, progress, m.policy, m.work, m.workspace, m.soft)
+    return found
 
 
 @kernel
-def update(memory: Memory, episode: Episode) -> Memory:
+def update(memory: Memory, progress: Progress, episode: Episode) -> Memory:
     """Condition on one episode."""
     m, p = memory, learn(memory.posterior, episode)
-    return Memory(p, m.variance, m.V, m.solution, m.progress, m.policy, m.work, m.workspace, m.soft)
+    return Memory(p, m.variance, m.V, m.solution, progress, m.policy, m.work, m.workspace, m.soft)
 
 
 @kernel
 def episodes(memory: Memory, rule: Rule, task: Task, first: int, count: int) -> Memory:
     for t in range(first, first + count):
-        memory = plan(memory, rule, task.reward_stream, task.row_stream, task.log.diagnostics[:, t])
+        found = plan(memory, rule, task.reward_stream, task.row_stream, task.log.diagnostics[:, t])
         play(task, memory.policy, t)
-        memory = update(memory, task.episode)
+        memory = update(memory, next_progress(memory.progress, found, rule.draws), task.episode)
     return memory
 
 
@@ -117,10 +117,8 @@ class CalibratedVAPOR(CalibratedAgent[Memory]):
         return episodes(memory, self.rule(), task, first, count)
 
     def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
-        return plan(memory, self.rule(), streams.reward, streams.row, diagnostics)
-
-    def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
-        return update(memory, episode)
+        found = plan(memory, self.rule(), streams.reward, streams.row, diagnostics)
+        return memory._replace(progress=next_progress(memory.progress, found, self.calibration.draws))
 
     def refreshed(self, memory: Memory) -> Memory:
         """The old draws and their κ are of another belief."""

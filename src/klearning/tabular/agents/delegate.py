@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import Any, ClassVar
 
-from klearning.numerics.types import Floats
+from klearning.numerics.types import Flags, Floats, Ints
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.beliefs.posterior import Episode, Posterior
 from klearning.tabular.trials.agent import Agent, M, settings_text
@@ -11,7 +11,7 @@ from klearning.tabular.trials.task import Streams, Task
 
 
 class Delegate(Agent[M]):
-    """Hands its calls to its ``algorithm``; `forbid` and `forget` change the posterior, then call `refreshed`."""
+    """Hands its calls to its ``algorithm``."""
 
     since: ClassVar[tuple[str, ...]] = ()  # settings that neither data nor repr mention at their default
 
@@ -48,5 +48,8 @@ class Delegate(Agent[M]):
     def posterior(self, memory: M) -> Posterior | None:
         return self.algorithm.posterior(memory)
 
-    def refreshed(self, memory: M) -> M:
-        return self.algorithm.refreshed(memory)
+    def forbid(self, memory: M, states: Ints, forbidden: Flags) -> M:
+        return self.algorithm.forbid(memory, states, forbidden)
+
+    def forget(self, memory: M, factor: float) -> M:
+        return self.algorithm.forget(memory, factor)

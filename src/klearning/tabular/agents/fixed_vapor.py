@@ -85,6 +85,3 @@ class FixedVAPOR(Agent[Memory]):
         answer = plan(memory, float(self.tolerance))
         diagnostics[:] = answer.bound, answer.gap, answer.steps, answer.sweeps
         return memory
-
-    def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
-        return update(memory, episode)

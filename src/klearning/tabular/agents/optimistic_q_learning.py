@@ -116,16 +116,9 @@ def visit(memory: Memory, settings: Settings, episode: Episode, l: int, iota: fl
 @kernel
 def update(memory: Memory, settings: Settings, episode: Episode, iota: float) -> None:
     """Learn from one episode, and bring values and policy up to date where it passed."""
-    for l in range(episode.actions.size):
-        if episode.states[l] - memory.layers[l] == memory.end:
-            break
-        visit(memory, settings, episode, l, iota)
-
-
-@kernel
-def update_backward(memory: Memory, settings: Settings, episode: Episode, iota: float) -> None:
-    """The same from the last step to the first."""
-    for l in range(episode.actions.size - 1, -1, -1):
+    steps = episode.actions.size
+    for i in range(steps):
+        l = steps - 1 - i if settings.backward else i
         if episode.states[l] - memory.layers[l] != memory.end:
             visit(memory, settings, episode, l, iota)
 
@@ -164,10 +157,7 @@ def episodes(memory: Memory, settings: Settings, task: Task, first: int, count: 
     for t in range(first, first + count):
         play(task, memory.policy, t)
         iota = logarithm(memory, settings, t)
-        if settings.backward:
-            update_backward(memory, settings, task.episode, iota)
-        else:
-            update(memory, settings, task.episode, iota)
+        update(memory, settings, task.episode, iota)
         if settings.replay > 0:
             replay = relearn(memory, settings, task.episode, iota)
             memory = Memory(
@@ -243,5 +233,5 @@ class OptimisticQLearning(Agent[Memory]):
     def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
         settings = self.settings()
         iota = logarithm(memory, settings, t)
-        (update_backward if settings.backward else update)(memory, settings, episode, iota)
+        update(memory, settings, episode, iota)
         return memory._replace(replay=relearn(memory, settings, episode, iota)) if self.replay else memory

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from klearning.numerics import checks
-from klearning.numerics.types import Flags, Ints
 from klearning.tabular.agents import soft_td, soft_value_iteration
 from klearning.tabular.agents.delegate import Delegate
 from klearning.tabular.agents.temporal_differences import STEPS, Step, step_number
@@ -44,9 +43,3 @@ class SoftQLearning(Delegate[Memory]):
         if self.form == "td":
             return soft_td.SoftTD(self.temperature, self.step)
         return soft_value_iteration.SoftValueIteration(self.temperature)
-
-    def forbid(self, memory: Memory, states: Ints, forbidden: Flags) -> Memory:
-        return self.algorithm.forbid(memory, states, forbidden)
-
-    def forget(self, memory: Memory, factor: float) -> Memory:
-        return self.algorithm.forget(memory, factor)

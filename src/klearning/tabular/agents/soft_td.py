@@ -22,11 +22,6 @@ from klearning.tabular.trials.agent import forbid_values
 from klearning.tabular.trials.task import Task, play
 
 
-class Settings(NamedTuple):
-    tau: float
-    step: float
-
-
 @field_roles(
     offsets=("layers",),
     fixed=("layers", "end", "discount"),
@@ -61,7 +56,7 @@ def soft_maximum_at(Q: Floats, tau: float, s: int, V: Floats, policy: Floats) ->
 
 
 @kernel
-def update(memory: Memory, settings: Settings, episode: Episode) -> None:
+def update(memory: Memory, tau: float, step: float, episode: Episode) -> None:
     """Learn from one episode, and bring values and policy up to date where it passed."""
     L = memory.layers.size - 1
     for l in range(episode.actions.size):
@@ -71,15 +66,15 @@ def update(memory: Memory, settings: Settings, episode: Episode) -> None:
         memory.visits[a, s] += 1.0
         inside = l + 1 < min(L, episode.states.size)
         target = episode.rewards[l] + (memory.discount * memory.V[episode.states[l + 1]] if inside else 0.0)
-        memory.Q[a, s] += step_size(settings.step, L, memory.visits[a, s]) * (target - memory.Q[a, s])
-        soft_maximum_at(memory.Q, settings.tau, s, memory.V, memory.policy)
+        memory.Q[a, s] += step_size(step, L, memory.visits[a, s]) * (target - memory.Q[a, s])
+        soft_maximum_at(memory.Q, tau, s, memory.V, memory.policy)
 
 
 @kernel
-def episodes(memory: Memory, settings: Settings, task: Task, first: int, count: int) -> Memory:
+def episodes(memory: Memory, tau: float, step: float, task: Task, first: int, count: int) -> Memory:
     for t in range(first, first + count):
         play(task, memory.policy, t)
-        update(memory, settings, task.episode)
+        update(memory, tau, step, task.episode)
     return memory
 
 
@@ -89,9 +84,6 @@ class SoftTD(TemporalDifferences[Memory]):
 
     temperature: float
     step: Step
-
-    def settings(self) -> Settings:
-        return Settings(float(self.temperature), step_number(self.step))
 
     def begin(self, belief: Belief) -> Memory:
         shape = (belief.actions, belief.states)
@@ -103,10 +95,10 @@ class SoftTD(TemporalDifferences[Memory]):
         return Memory(belief.layers, belief.end, Q, V, visits, uniform, float(belief.discount))
 
     def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
-        return episodes(memory, self.settings(), task, first, count)
+        return episodes(memory, float(self.temperature), step_number(self.step), task, first, count)
 
     def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
-        update(memory, self.settings(), episode)
+        update(memory, float(self.temperature), step_number(self.step), episode)
         return memory
 
     def forbid(self, memory: Memory, states: Ints, forbidden: Flags) -> Memory:

@@ -22,7 +22,7 @@ from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.records.fields import field_roles
 from klearning.numerics.sparse.rows import add_weight, enlarge
 from klearning.numerics.types import Floats, Ints
-from klearning.tabular.agents.value_iteration import Planning, RarelyPlans, planning
+from klearning.tabular.agents.value_iteration import Planning, planning
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.beliefs.posterior import Episode, Posterior, derive, forget, learn, with_rows
 from klearning.tabular.models.sweeps import greedy, maximum, row_of
@@ -45,6 +45,14 @@ class Memory(NamedTuple):
     pending: Posterior
     stale: bool
     policy: Floats
+
+    @property
+    def posterior(self) -> Posterior:
+        return self.planning.posterior
+
+    @property
+    def V(self) -> Floats:
+        return self.planning.V
 
     @property
     def visits(self) -> Floats:
@@ -184,7 +192,7 @@ def episodes(memory: Memory, settings: Settings, task: Task, first: int, count: 
 
 
 @dataclass(frozen=True)
-class UCFH(RarelyPlans[Memory]):
+class UCFH(Agent[Memory]):
     """Optimism within an interval for every transition probability; ``scale`` multiplies the intervals.
 
     ``accuracy`` is ε and ``delta`` δ of the PAC guarantee. ``least_visits`` replaces m·w_min, beyond any budget.

@@ -20,16 +20,12 @@ from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.records.fields import field_roles
 from klearning.numerics.records.validation import refuse
 from klearning.numerics.types import Floats, Ints
-from klearning.tabular.agents.value_iteration import Planning, RarelyPlans, planning, update
+from klearning.tabular.agents.value_iteration import Planning, planning, update
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.beliefs.posterior import Episode, Posterior
 from klearning.tabular.models.sweeps import greedy, maximum, row_of
+from klearning.tabular.trials.agent import Agent
 from klearning.tabular.trials.task import Streams, Task, play
-
-
-class Settings(NamedTuple):
-    scale: float
-    delta: float
 
 
 @field_roles(counts=("since",), probabilities=("policy",))
@@ -40,6 +36,14 @@ class Memory(NamedTuple):
     since: Floats
     ended: bool
     policy: Floats
+
+    @property
+    def posterior(self) -> Posterior:
+        return self.planning.posterior
+
+    @property
+    def V(self) -> Floats:
+        return self.planning.V
 
     def check(self, fresh: "Memory", name: str) -> None:
         refuse(f"{name}.since", "is more than all visits", self.since > self.planning.posterior.visits, self.since)
@@ -91,12 +95,12 @@ def best_state(layers: Ints, l: int, V: Floats) -> int:
 
 
 @kernel
-def plan(memory: Planning, settings: Settings, step: float) -> None:
+def plan(memory: Planning, scale: float, delta: float, step: float) -> None:
     """Extended value iteration; ``step`` is the number of the next step, from 1."""
     p, Q, V = memory.posterior, memory.Q, memory.V
     layers, (A, S) = p.model.layers, Q.shape
-    reward_log = 7.0 * np.log(2.0 * S * A * step / settings.delta) / 2.0
-    row_log = 14.0 * S * np.log(2.0 * A * step / settings.delta)
+    reward_log = 7.0 * np.log(2.0 * S * A * step / delta) / 2.0
+    row_log = 14.0 * S * np.log(2.0 * A * step / delta)
     for l in range(layers.size - 2, -1, -1):
         inside = l + 2 < layers.size
         best = best_state(layers, l + 1, V) if inside else 0
@@ -106,22 +110,22 @@ def plan(memory: Planning, settings: Settings, step: float) -> None:
                 n, moves = p.visits[a, row], p.moves[a, row]
                 Q[a, s] = 1.0
                 if n > 0.0:
-                    Q[a, s] = min(1.0, p.model.reward[a, row] + settings.scale * np.sqrt(reward_log / n))
+                    Q[a, s] = min(1.0, p.model.reward[a, row] + scale * np.sqrt(reward_log / n))
                 if inside and moves == 0.0:
                     Q[a, s] += p.discount * V[best]
                 elif inside:
-                    radius = settings.scale * np.sqrt(row_log / moves)
+                    radius = scale * np.sqrt(row_log / moves)
                     Q[a, s] += p.discount * best_in_ball(p, l, a, row, radius, best, V)
         maximum(p.model, l, Q, V)
     greedy(Q, memory.policy)
 
 
 @kernel(inline=True)
-def begin_epoch(memory: Memory, settings: Settings, t: int) -> None:
+def begin_epoch(memory: Memory, scale: float, delta: float, t: int) -> None:
     """Plan again before episode t = 0, 1, …, if the epoch has ended."""
     if memory.ended:
         horizon = memory.planning.posterior.model.layers.size - 1
-        plan(memory.planning, settings, t * horizon + 1.0)
+        plan(memory.planning, scale, delta, t * horizon + 1.0)
         memory.since[:] = 0.0
 
 
@@ -139,16 +143,16 @@ def remember(memory: Memory, episode: Episode) -> Memory:
 
 
 @kernel
-def episodes(memory: Memory, settings: Settings, task: Task, first: int, count: int) -> Memory:
+def episodes(memory: Memory, scale: float, delta: float, task: Task, first: int, count: int) -> Memory:
     for t in range(first, first + count):
-        begin_epoch(memory, settings, t)
+        begin_epoch(memory, scale, delta, t)
         play(task, memory.policy, t)
         memory = remember(memory, task.episode)
     return memory
 
 
 @dataclass(frozen=True)
-class UCRL2(RarelyPlans[Memory]):
+class UCRL2(Agent[Memory]):
     """Optimism over all models within a confidence ball; ``scale`` multiplies its radii, ``delta`` may fail."""
 
     scale: float = 1.0
@@ -160,18 +164,15 @@ class UCRL2(RarelyPlans[Memory]):
         checks.number("scale", self.scale, 0.0)
         checks.number("delta", self.delta, 0.0, 1.0, above=True)
 
-    def settings(self) -> Settings:
-        return Settings(float(self.scale), float(self.delta))
-
     def begin(self, belief: Belief) -> Memory:
         inner = planning(belief.frequencies())
         return Memory(inner, np.zeros_like(inner.reward), True, inner.policy)
 
     def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
-        return episodes(memory, self.settings(), task, first, count)
+        return episodes(memory, float(self.scale), float(self.delta), task, first, count)
 
     def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
-        begin_epoch(memory, self.settings(), t)
+        begin_epoch(memory, float(self.scale), float(self.delta), t)
         return memory
 
     def refreshed(self, memory: Memory) -> Memory:

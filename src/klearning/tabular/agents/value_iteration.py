@@ -1,6 +1,6 @@
 """Memory that agents that plan by value iteration carry from one episode to the next."""
 
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Floats
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.beliefs.posterior import Episode, Posterior, learn
-from klearning.tabular.trials.agent import Agent, Memory
+from klearning.tabular.trials.agent import Agent
 
 
 @field_roles(finite=("reward", "Q", "V", "scratch"), probabilities=("policy",))
@@ -45,26 +45,6 @@ class ValueIteration(Agent[Planning]):
 
     def begin(self, belief: Belief) -> Planning:
         return planning(belief.posterior())
-
-
-class HoldsPlanning(Memory, Protocol):
-    """A memory of which `Planning` is a part."""
-
-    @property
-    def planning(self) -> Planning: ...
-
-
-H = TypeVar("H", bound=HoldsPlanning)
-
-
-class RarelyPlans(Agent[H]):
-    """An agent whose memory holds `Planning`, and what tells when to plan again."""
-
-    def posterior(self, memory: H) -> Posterior | None:
-        return memory.planning.posterior
-
-    def values(self, memory: H) -> Floats:
-        return memory.planning.V.copy()
 
 
 def steps_to_go(posterior: Posterior) -> Floats:

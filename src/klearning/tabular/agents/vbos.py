@@ -113,6 +113,3 @@ class VBOS(Agent[Memory]):
     def plan(self, memory: Memory, streams: Streams, t: int, diagnostics: Floats) -> Memory:
         diagnostics[:] = plan(memory)
         return memory
-
-    def update(self, memory: Memory, episode: Episode, t: int) -> Memory:
-        return update(memory, episode)

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from klearning.numerics import checks
 from klearning.numerics.display.summaries import format_value, html_summary
-from klearning.numerics.layers import from_layers, offsets
-from klearning.numerics.sparse.rows import copy_rows, row_sums, rows_from_layers, rows_with_room
+from klearning.numerics.layers import check_end, from_layers, offsets
+from klearning.numerics.sparse.rows import copy_rows, empty_rows, row_sums, rows_from_layers
 from klearning.numerics.sparse.validation import check_pool, check_rows
 from klearning.numerics.types import Floats, Ints, Layers
 from klearning.tabular.beliefs.posterior import NOT_COUNTED, Episode, Posterior, derive_all, learn, mean_rewards
@@ -109,10 +109,9 @@ class Belief:
     def __post_init__(self) -> None:
         """Check everything that kernels trust: they check no index."""
         self.tables.check()
-        widths, (rows, even, total, learns) = np.diff(self.layers), self.transitions
-        checks.distributions("initial", self.initial, (int(widths[0]),))
-        if not -1 <= self.end < widths.min():
-            raise ValueError(f"end={self.end} is not a state of every layer: give a number below {widths.min()}, or -1")
+        rows, even, total, learns = self.transitions
+        checks.distributions("initial", self.initial, (int(self.layers[1]),))
+        check_end(self.end, self.layers)
         shape = (checks.array("reward_sums", self.reward_sums, (None, self.tables.height)).shape[0], self.tables.height)
         over = np.zeros(shape, np.bool_)
         over[:, self.table[:-1] + self.end] = self.end >= 0
@@ -165,8 +164,7 @@ class Belief:
         prior.spans(len(widths))
         tables = tables_for(layers, prior.stationary)
         over = -1 if end is None else checks.whole("end", end, 0)
-        if over >= min(widths):
-            raise ValueError(f"end={end} is not a state of every layer: give a number below {min(widths)}")
+        check_end(over, layers)
         visits = np.zeros((actions, tables.height))
         if over >= 0:
             visits[:, tables.first[:-1] + over] = np.inf
@@ -257,7 +255,7 @@ class Belief:
         """
         prior = RewardPrior(0.0, noise / strength if strength > 0 else np.inf, strength, noise, 0.0)
         shape = self.visits.shape
-        rows = rows_with_room(np.ones(shape, np.int64))
+        rows = empty_rows(*shape)
         tables = self.layers, self.table, self.end, self.initial.copy()
         model = Model(*tables, np.zeros(shape), np.zeros(shape), 0.0, rows)
         certain = np.where(np.isinf(self.visits), np.inf, 0.0)

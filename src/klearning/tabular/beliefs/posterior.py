@@ -7,8 +7,8 @@ import numpy as np
 from klearning.numerics.compile.kernels import kernel
 from klearning.numerics.records.fields import field_roles
 from klearning.numerics.records.validation import check_fixed, differs, refuse
-from klearning.numerics.sparse.rows import Rows, add_weight, enlarge
-from klearning.numerics.sparse.validation import check_pool, row_totals, same_entries
+from klearning.numerics.sparse.rows import Rows, add_weight, enlarge, row_sums
+from klearning.numerics.sparse.validation import check_pool, same_entries
 from klearning.numerics.types import Flags, Floats, Ints
 from klearning.tabular.beliefs.rewards import MeanRewards, RewardPrior, learns_noise, reward_posterior
 from klearning.tabular.models.sweeps import FORBIDDEN, Model, row_of, shared
@@ -79,8 +79,8 @@ def check_statistics(p: Posterior, fresh: Posterior, name: str) -> None:
         if not same_entries(p.model.rows, fresh.model.rows):
             raise ValueError(f"{name}.model.rows are not the transitions that the prior knows")
         return
-    total = row_totals(p.model.rows)
-    wrong = differs(total, row_totals(fresh.model.rows) + moves) & ~over
+    total = row_sums(p.model.rows)
+    wrong = differs(total, row_sums(fresh.model.rows) + moves) & ~over
     refuse(f"{name}.model.rows: the sum of row", "is not prior and moves", wrong, total)
 
 

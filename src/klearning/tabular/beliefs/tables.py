@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klearning.numerics.layers import by_layer
+from klearning.numerics.layers import by_layer, check_offsets
 from klearning.numerics.sparse.rows import Rows, Step, dense_block, rows_from_blocks, steps_between
 from klearning.numerics.types import Floats, Ints, Layers
 
@@ -21,16 +21,11 @@ class Tables(NamedTuple):
 
     def check(self) -> None:
         """That layers rise from 0, and rows begin where `tables_for` lets them."""
-        for name, x in (("layers", self.layers), ("first", self.first)):
-            if not isinstance(x, np.ndarray) or x.dtype != np.int64 or x.ndim != 1 or len(x) < 2:
-                raise ValueError(
-                    f"tables.{name}={x!r} is not an array of offsets: give 0 and, for every layer, where it ends"
-                )
+        check_offsets("tables.layers", self.layers)
         widths = np.diff(self.layers)
-        if self.layers[0] != 0 or widths.min() < 1:
-            raise ValueError(f"tables.layers={self.layers.tolist()} does not rise from 0: every layer needs a state")
-        alike = not self.first.any() and (widths == widths[0]).all()
-        if self.first.shape != self.layers.shape or not (alike or np.array_equal(self.first, self.layers)):
+        shared = np.array_equal(self.first, np.zeros_like(self.layers)) and (widths == widths[0]).all()
+        typed = isinstance(self.first, np.ndarray) and self.first.dtype == np.int64
+        if not typed or not (shared or np.array_equal(self.first, self.layers)):
             raise ValueError("tables.first is neither where the layers begin nor, if all are of one width, 0")
 
     @property

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from klearning.numerics import checks
-from klearning.numerics.sparse.rows import Rows, checked_blocks, copy_rows, dense_block, empty_rows
+from klearning.numerics.sparse.rows import Rows, checked_blocks, copy_rows, dense_block, empty_rows, places
 from klearning.numerics.types import Floats
 from klearning.tabular.beliefs.tables import Tables
 from klearning.tabular.models.mdp import MDP
@@ -112,9 +112,6 @@ def _rows_of(field: str, given: Sequence[ArrayLike] | MDP, tables: Tables, actio
 
 def _spread(mass: float, rows: Rows) -> None:
     """Spread ``mass`` evenly over what is possible in each row."""
-    length = rows.length.ravel()
-    first = np.cumsum(length) - length
-    entry = np.repeat(rows.start.ravel() - first, length) + np.arange(length.sum())
-    row = np.repeat(np.arange(length.size), length)
+    entry, row = places(rows)
     possible = rows.weight[entry] > 0.0
-    rows.weight[entry] = np.where(possible, mass / np.bincount(row, possible, length.size)[row], 0.0)
+    rows.weight[entry] = np.where(possible, mass / np.bincount(row, possible, rows.length.size)[row], 0.0)

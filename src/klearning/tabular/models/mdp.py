@@ -12,7 +12,7 @@ from klearning.numerics.compile.notices import compiling_for
 from klearning.numerics.display.plots import Axes, draw_policy
 from klearning.numerics.display.summaries import format_value, html_summary
 from klearning.numerics.interrupts import uninterrupted
-from klearning.numerics.layers import by_layer, from_layers, offsets, size_text
+from klearning.numerics.layers import by_layer, check_end, check_offsets, from_layers, offsets, size_text
 from klearning.numerics.sparse.rows import (
     Entries,
     Rows,
@@ -63,23 +63,18 @@ class MDP:
 
     def __post_init__(self) -> None:
         """Check everything that kernels trust: they check no index."""
-        cuts = self.layers
-        if not isinstance(cuts, np.ndarray) or cuts.dtype != np.int64 or cuts.ndim != 1 or len(cuts) < 2:
-            raise ValueError(f"layers={cuts!r} is not an array of offsets: give 0 and, for every layer, where it ends")
-        if cuts[0] != 0 or (np.diff(cuts) < 1).any():
-            raise ValueError(f"layers={cuts.tolist()} does not rise from 0: every layer needs a state")
+        check_offsets("layers", self.layers)
         checks.array("reward", self.reward, (None, self.states))
         if self.actions == 0:
             raise ValueError("reward has no actions: give at least one")
-        checks.distributions("initial", self.initial, (int(cuts[1]),))
-        widths = np.diff(cuts)
-        low, high = successor_range(cuts, cuts)
+        checks.distributions("initial", self.initial, (int(self.layers[1]),))
+        low, high = successor_range(self.layers, self.layers)
         check_rows("rows", self.rows, (self.actions, self.states), low, high)
         check_probabilities("rows", self.rows, (high > low).astype(float))
         _check_noise(self.noise, self.reward)
-        _check_goal(self.goal, int(widths.min()) if self.recurring else self.states, self.actions)
-        if self.end is not None and checks.whole("end", self.end, 0) >= widths.min():
-            raise ValueError(f"end={self.end} is not a state of every layer: give a number below {widths.min()}")
+        _check_goal(self.goal, min(self.widths) if self.recurring else self.states, self.actions)
+        if self.end is not None:
+            check_end(checks.whole("end", self.end, 0), self.layers)
 
     @classmethod
     def from_layers(

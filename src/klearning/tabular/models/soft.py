@@ -62,8 +62,8 @@ def soft_values(layers: Ints, W: Soft) -> Floats:
     return V
 
 
-class Even(NamedTuple):
-    """The results of `spread_evenly` for V, H, C and D of the next layer."""
+class Part(NamedTuple):
+    """The value of a row or of a part of it, and what it hands on: see `Soft`."""
 
     V: float
     H: float
@@ -72,9 +72,10 @@ class Even(NamedTuple):
 
 
 @kernel(inline=True, reorder=True)
-def spread_all_evenly(model: Model, l: int, W: Soft) -> Even:
+def spread_all_evenly(model: Model, l: int, W: Soft) -> Part:
+    """`spread_evenly` for V, H, C and D of the next layer."""
     if l + 2 >= model.layers.size or model.mass == 0.0:
-        return Even(0.0, 0.0, 0.0, 0.0)
+        return Part(0.0, 0.0, 0.0, 0.0)
     states = model.layers[l + 2] - model.layers[l + 1]
     low, high = index(W.at[l + 1]), index(W.at[l + 1] + states)
     V = H = C = D = 0.0
@@ -84,12 +85,12 @@ def spread_all_evenly(model: Model, l: int, W: Soft) -> Even:
         C += W.C[i]
         D += W.D[i]
     q = model.mass / states
-    return Even(q * V, q * H, q * C, q * D)
+    return Part(q * V, q * H, q * C, q * D)
 
 
 @kernel(inline=True)
 def backup(
-    model: Model, c: Floats, tau: float, l: int, a: int, even: Even, W: Soft,
+    model: Model, c: Floats, tau: float, l: int, a: int, even: Part, W: Soft,
     K: Floats, H: Floats, C: Floats, D: Floats, at: int,
 ) -> None:  # fmt: skip
     """One action's K, and its parts, for the states of layer l, written from position ``at`` on:

@@ -196,14 +196,15 @@ def policy_sweep(model: Model, reward: Floats, policy: Floats, V: Floats, scratc
     for l in range(model.layers.size - 2, -1, -1):
         low, high = index(model.layers[l]), index(model.layers[l + 1])
         at = index(first_column(model, reward, l))
-        for a in range(index(reward.shape[0])):
-            expectation(model, l, int(a), V, scratch)
+        for a in range(reward.shape[0]):
+            expectation(model, l, a, V, scratch)
+            policy_a, reward_a = policy[a], reward[a]
             if a == 0:
                 for s in range(low, high):
-                    V[s] = policy[a, s] * (reward[a, s - low + at] + scratch[s - low])
+                    V[s] = policy_a[s] * (reward_a[s - low + at] + scratch[s - low])
             else:
                 for s in range(low, high):
-                    V[s] += policy[a, s] * (reward[a, s - low + at] + scratch[s - low])
+                    V[s] += policy_a[s] * (reward_a[s - low + at] + scratch[s - low])
     return at_start(model, V)
 
 

@@ -5,6 +5,7 @@ An independent reference for `solve`, thousands of times slower; needs the extra
     minimise E_ρ V_1   subject to   K_l = m + c·w + P̄V_{l+1},   (K_a − V, τ, z_a) ∈ K_exp,   Σ_a z_a ≤ τ,   w·τ ≥ 1.
 """
 
+from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -33,12 +34,24 @@ class ConeProgram(NamedTuple):
     V: list[Any]
 
 
+def need_cvxpy() -> Any:
+    """The module CVXPY; ImportError with the fix if it is missing."""
+    try:
+        return import_module("cvxpy")
+    except ImportError:
+        raise ImportError("cone programs need CVXPY: pip install cvxpy clarabel scipy") from None
+
+
+def run_solver(problem: Any, solver: str) -> None:
+    """Solve a problem of CVXPY's; RuntimeError if the solver does not find the optimum."""
+    problem.solve(solver=solver)
+    if problem.status not in ("optimal", "optimal_inaccurate"):
+        raise RuntimeError(f"{solver} stopped with status {problem.status!r} on this belief")
+
+
 def cone_program(model: Model, c: Floats) -> ConeProgram:
     """State the program for a posterior-mean model; the even part of a row enters through one mean per layer."""
-    try:
-        import cvxpy as cp
-    except ImportError:
-        raise ImportError("solve_cone needs CVXPY: pip install cvxpy clarabel scipy") from None
+    cp = need_cvxpy()
     if (model.reward <= FORBIDDEN).any():
         raise ValueError("belief knows of actions that are not allowed, and a cone program does not: use kl.solve")
     layers, actions = model.layers, c.shape[0]
@@ -97,9 +110,7 @@ def solve_cone(belief: Belief, bonus: ConeBonus = "paper", solver: str = "CLARAB
         return solve(belief, "optimal", bonus)
     ready = program(belief, bonus)
     cone = cone_program(ready.model, ready.c)
-    cone.problem.solve(solver=solver)
-    if cone.problem.status not in ("optimal", "optimal_inaccurate"):
-        raise RuntimeError(f"{solver} stopped with status {cone.problem.status!r} on this belief")
+    run_solver(cone.problem, solver)
     return _read(ready, cone)
 
 

@@ -21,10 +21,9 @@ from klearning.numerics.records.fields import field_roles
 from klearning.numerics.types import Flags, Floats, Ints
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.beliefs.posterior import Posterior
-from klearning.tabular.models.soft import Soft, backup, soft_arrays, spread_all_evenly, without_padding
+from klearning.tabular.models.soft import Part, Soft, backup, soft_arrays, spread_all_evenly, without_padding
 from klearning.tabular.models.sweeps import Model, at_start, first_column, occupancy_sweep, shared
 from klearning.tabular.optimism.split.certainty_equivalent import (
-    Part,
     chances_of,
     kl_bound,
     several_seen,
@@ -81,24 +80,9 @@ def visits_arrays(belief: Belief, p: Posterior, cap: Floats | None = None) -> Vi
     caps = np.ones(shape) if cap is None else cap
     exponent, place = np.zeros(shape, np.int64), np.zeros(belief.actions, np.int64)
     return Visits(
-        soft,
-        unseen,
-        learns,
-        caps,
-        arrives,
-        onward,
-        kept,
-        chance,
-        exponent,
-        place,
-        K,
-        slope,
-        low,
-        high,
-        choices,
-        K_grid,
-        slope_grid,
-    )
+        soft, unseen, learns, caps, arrives, onward, kept, chance, exponent, place, K, slope, low, high, choices,
+        K_grid, slope_grid,
+    )  # fmt: skip
 
 
 @kernel

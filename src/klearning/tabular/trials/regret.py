@@ -12,7 +12,7 @@ def cumulative_regret(optimal: float | Floats, values: Floats) -> Floats:
 
 def first_hit(hits: Flags) -> Floats:
     """The first episode that reached the goal, per seed; nan if none did."""
-    return _first(hits)
+    return np.where(hits.any(axis=-1), hits.argmax(axis=-1) + 1.0, np.nan)
 
 
 def time_to_solve(hits: Flags, fraction: float = 0.1, burn_in: int = 1) -> Floats:
@@ -22,8 +22,4 @@ def time_to_solve(hits: Flags, fraction: float = 0.1, burn_in: int = 1) -> Float
     the first ten episodes; ``burn_in`` is the first episode that may count.
     """
     episodes = np.arange(1, hits.shape[-1] + 1)
-    return _first((np.cumsum(hits, axis=-1) >= fraction * episodes) & (episodes >= burn_in))
-
-
-def _first(flags: Flags) -> Floats:
-    return np.where(flags.any(axis=-1), flags.argmax(axis=-1) + 1.0, np.nan)
+    return first_hit((np.cumsum(hits, axis=-1) >= fraction * episodes) & (episodes >= burn_in))

@@ -79,24 +79,22 @@ def run(
         arrays = trial.result()
         return arrays | {"optimal_value": best, "visits": arrays["visits"].T}
 
-    began = time.perf_counter()
-    arrays = play_seeds(
-        lambda seed: Trial(agent, world, knows, seed, episodes, every), arrays_of, numbers, points, workers, progress
-    )
-    seconds = time.perf_counter() - began
-    return Runs.of(Meeting(agent, world, knows), numbers, arrays, np.array(points) if points else None, seconds)
+    return play_seeds(
+        Meeting(agent, world, knows), lambda seed: Trial(agent, world, knows, seed, episodes, every), arrays_of,
+        numbers, points, workers, progress,
+    )  # fmt: skip
 
 
 def play_seeds(
+    setting: Meeting,
     begin: Callable[[int], Play],
     arrays_of: Callable[[Play], Arrays],
     seeds: Sequence[int],
     points: Sequence[int],
     threads: int | None,
     progress: Progress,
-    unit: str = "episodes",
-) -> Arrays:
-    """Play every seed to its end, on threads: the arrays of all, in the order of the seeds."""
+) -> Runs:
+    """Play every seed to its end, on threads; results are in the order of the seeds."""
 
     def play(seed: int, should_stop: Callable[[], bool]) -> Arrays:
         one = begin(seed)
@@ -108,12 +106,15 @@ def play_seeds(
         arrays = arrays_of(one)
         return at_points(arrays, points) if points else arrays
 
+    began = time.perf_counter()
     with ExitStack() as stack:
+        unit = "episodes" if setting.opponent is None else "rounds"
         total = len(seeds) * begin(seeds[0]).episodes if progress is True else 0
         bar = stack.enter_context(ProgressBar(unit, total)) if progress is True else None
         tell = progress if callable(progress) else bar
         arrays_by_seed = dict(on_threads(play, seeds, threads))
-    return stacked([arrays_by_seed[seed] for seed in seeds])
+    arrays, seconds = stacked([arrays_by_seed[seed] for seed in seeds]), time.perf_counter() - began
+    return Runs.of(setting, seeds, arrays, np.array(points) if points else None, seconds)
 
 
 def check_progress(progress: Any) -> None:

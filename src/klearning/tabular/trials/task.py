@@ -99,7 +99,7 @@ def follow(task: Task, policy: Floats, t: int) -> None:
     log.hits[t] = hit or (world.goal_place >= 0 and passed(episode, model.layers, world.goal_place, world.goal_action))
 
 
-@kernel
+@kernel(lazy=True)
 def passed(episode: Episode, layers: Ints, local_state: int, action: int) -> bool:
     """Whether an action was taken in this place, counted from the first state of a layer, at any step."""
     for l in range(episode.actions.size):

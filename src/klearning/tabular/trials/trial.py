@@ -1,18 +1,15 @@
-"""One run of an agent in a world, which may be left after any episode and gone on with, to the same bytes.
+"""One run of an agent in a world.
 
 `run`, sweeps and `check_agent` all play a `Trial`, chunk by chunk; what differs is what they do between two
 chunks.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from klearning.numerics.checks import TOLERANCE
-from klearning.numerics.records.fields import leaves
-from klearning.numerics.records.validation import check_fixed, fill, refuse, restore_memory
+from klearning.numerics.records.validation import check_fixed, refuse
 from klearning.numerics.types import Arrays
 from klearning.tabular.beliefs.belief import Belief, Prior
 from klearning.tabular.beliefs.posterior import Episode, Posterior
@@ -20,7 +17,7 @@ from klearning.tabular.models.mdp import MDP
 from klearning.tabular.trials.agent import Agent, as_agent
 from klearning.tabular.trials.chunks import Chunked
 from klearning.tabular.trials.runs import DIAGNOSTIC
-from klearning.tabular.trials.streams import set_states, states_of, streams
+from klearning.tabular.trials.streams import streams
 from klearning.tabular.trials.task import Log, Task, World
 
 
@@ -34,8 +31,9 @@ class Trial(Chunked):
         self.agent, self.world, self.prior = agent, world, prior
         self.purpose = f"{type(agent).__name__} in {world.name}"
         self.belief = Belief.before(prior, world)  # what the agent begins with
-        self.task = new_task(agent, world, episodes, seed, evaluate_every)
-        self.memory = agent.begin(self.belief)
+        self.task = task = new_task(agent, world, episodes, seed, evaluate_every)
+        self.streams = task.world_stream, task.action_stream, task.reward_stream, task.row_stream
+        self.memory = self.fresh_memory()
 
     @property
     def log(self) -> Log:
@@ -48,40 +46,20 @@ class Trial(Chunked):
 
     def result(self, ran: int | None = None) -> Arrays:
         """The arrays of all episodes, or of the first ``ran`` of them."""
-        arrays = self._log_until(ran)
+        arrays = self.log_until(ran)
         diagnostics, visits = arrays.pop("diagnostics"), arrays.pop("visits")
         named = {f"{DIAGNOSTIC}{name}": diagnostics[i] for i, name in enumerate(self.agent.diagnostics)}
         return {**arrays, **named, "visits": visits}
 
-    def state(self) -> Arrays:
-        """All that is needed to go on: the agent's memory by the names of its parts, the log, the random streams."""
-        memory = leaves(self.memory)
-        arrays = memory | self._log_until(self.played, "log.") | {"streams": states_of(self._streams())}
-        return {name: x.copy() for name, x in arrays.items()}
+    def fresh_memory(self) -> Any:
+        return self.agent.begin(self.belief)
 
-    def restore(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-        """Take up the state of a trial like this one; ValueError if it is another's, which leaves this one unfit."""
-        try:
-            fresh = self.agent.begin(self.belief)
-            memory = restore_memory(fresh, {name: x.copy() for name, x in arrays.items()})
-            self._check_start(memory, fresh)
-            played = len(arrays["log.values"])
-            fill(self._log_until(played, "log."), arrays)
-            self._check_log(played)
-            set_states(self._streams(), arrays["streams"])
-        except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
-            raise ValueError(f"this is not the state of such a trial: {error}") from None
-        self.memory, self.played = memory, played
-
-    def _check_start(self, memory: Any, fresh: Any) -> None:
-        """That the posterior's episodes begin where the world's do."""
+    def check(self, memory: Any, fresh: Any, played: int) -> None:
+        """The posterior's episodes begin where the world's do, and the log is one of that many episodes."""
         believed, begun = (as_agent(self.agent).posterior(m) for m in (memory, fresh))
         if isinstance(believed, Posterior) and isinstance(begun, Posterior):
             check_fixed("memory.posterior.model.initial", believed.model.initial, begun.model.initial)
-
-    def _check_log(self, t: int) -> None:
-        """That the log is one of t episodes."""
-        log, reward = self.log, self.world.reward
+        t, log, reward = played, self.log, self.world.reward
         low, high = self.world.horizon * min(0.0, reward.min()), self.world.horizon * max(0.0, reward.max())
         values, slack = log.values[:t], TOLERANCE * (high - low)
         impossible = ~((values >= low - slack) & (values <= high + slack))
@@ -92,20 +70,15 @@ class Trial(Chunked):
         if log.visits.sum() != t * self.world.horizon:
             raise ValueError(f"log.visits are {log.visits.sum():g}, not {self.world.horizon} in each of {t} episodes")
 
-    def _log_until(self, t: int | None, prefix: str = "") -> Arrays:
+    def log_until(self, t: int | None) -> Arrays:
         log = self.log
-        arrays = {
+        return {
             "values": log.values[:t],
             "returns": log.returns[:t],
             "hits": log.hits[:t],
             "visits": log.visits,
             "diagnostics": log.diagnostics[:, :t],
         }
-        return {f"{prefix}{name}": x for name, x in arrays.items()}
-
-    def _streams(self) -> tuple[np.random.Generator, ...]:
-        task = self.task
-        return task.world_stream, task.action_stream, task.reward_stream, task.row_stream
 
 
 def new_task(agent: Agent, world: MDP, episodes: int, seed: int, every: int = 1) -> Task:

@@ -19,8 +19,8 @@ from klearning.numerics.statistics import (
     median_interval,
     median_time,
     paired_chance_below,
+    resamples,
 )
-from klearning.numerics.statistics.intervals import resamples
 from klearning.numerics.types import Floats
 
 Times = dict[str, dict[int, Floats]]  # label → depth → time to solve of every seed, nan if the cap came first

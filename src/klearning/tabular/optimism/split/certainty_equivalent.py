@@ -14,7 +14,7 @@ first (`tilted_means`), then v of its rows (`seen_equivalents`), then φ (`mix_p
 over all layers is in priced_sweep.py, the proofs in docs/evidence/better_bonus.md.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from klearning.numerics.simd.operations import (
 )
 from klearning.numerics.sparse.rows import EIGHT, are_lone, first_of_eight, lone_successors
 from klearning.numerics.types import Floats, Ints
-from klearning.tabular.models.soft import Soft
+from klearning.tabular.models.soft import Part, Soft
 from klearning.tabular.models.sweeps import ONE, Model
 from klearning.tabular.optimism.split.unseen_mass import DENSE, Unseen, place_of
 
@@ -163,15 +163,6 @@ def tilted_means_clipped(u: Unseen, V: Floats, H: Floats, C: Floats, D: Floats, 
 def log_mean(u: Unseen, k: int) -> float:
     """log S of a knot."""
     return u.log_S[k] if u.mass > 1.0 else np.log(u.S[k])
-
-
-class Part(NamedTuple):
-    """The value of a row or a part of it, and what it hands on: see `Soft`."""
-
-    V: float
-    H: float
-    C: float
-    D: float
 
 
 @kernel

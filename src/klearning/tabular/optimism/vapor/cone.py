@@ -12,7 +12,7 @@ from klearning.numerics.layers import by_layer
 from klearning.numerics.types import Floats, Layers
 from klearning.tabular.beliefs.belief import Belief
 from klearning.tabular.models.sweeps import FORBIDDEN, Model, all_action_values
-from klearning.tabular.optimism.cone import SOLVERS, layer_matrix
+from klearning.tabular.optimism.cone import SOLVERS, layer_matrix, need_cvxpy, run_solver
 from klearning.tabular.optimism.plan import Plan
 from klearning.tabular.optimism.vapor.plan import uncertain
 from klearning.tabular.optimism.vapor.variances import VarianceName, is_bound
@@ -20,10 +20,7 @@ from klearning.tabular.optimism.vapor.variances import VarianceName, is_bound
 
 def flow_program(model: Model, s: Floats) -> tuple[Any, list[Any], list[Any]]:
     """The problem, λ as one (A, S_l) variable per layer, and the flow constraints, whose multipliers are values."""
-    try:
-        import cvxpy as cp
-    except ImportError:
-        raise ImportError("vapor_cone needs CVXPY: pip install cvxpy clarabel scipy") from None
+    cp = need_cvxpy()
     actions, widths = s.shape[0], np.diff(model.layers).tolist()
     occupancy = [cp.Variable((actions, n), nonneg=True) for n in widths]
     value, inflow, constraints, flow = 0.0, model.initial, [], []
@@ -53,9 +50,7 @@ def solve_vapor_cone(
             "and this cone program does not: use kl.solve_vapor"
         )
     problem, variables, flow = flow_program(p.model, W.stated)
-    problem.solve(solver=solver)
-    if problem.status not in ("optimal", "optimal_inaccurate"):
-        raise RuntimeError(f"{solver} stopped with status {problem.status!r} on this belief")
+    run_solver(problem, solver)
     occupancy = np.concatenate([np.clip(x.value, 1e-300, 1.0) for x in variables], axis=1)
     policy = occupancy / occupancy.sum(axis=0)
     V, K = np.concatenate([c.dual_value for c in flow]), np.zeros_like(policy)

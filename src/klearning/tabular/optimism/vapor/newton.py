@@ -81,7 +81,7 @@ def curvature(W: Flows) -> None:
         elif inflow > FAINT:
             likeliest = -1
             for a in range(actions):
-                if W.full[a, s] > 0.0 and (likeliest < 0 or W.u[a, s] < W.u[likeliest, s]):
+                if W.limit[a, s] > 0.0 and (likeliest < 0 or W.u[a, s] < W.u[likeliest, s]):
                     likeliest = a
             if likeliest >= 0:
                 W.stiffness[likeliest, s] = 2.0 * inflow / (W.sd[likeliest, s] * W.u[likeliest, s])
@@ -107,12 +107,12 @@ def backwards(model: Model, v: Floats, W: Flows) -> None:
         n, mean = index(high - low), x[low:high]
         v_l, softness = v[low:high], W.softness[low:high]
         mean[:] = 0.0
-        for a in range(index(actions)):
+        for a in range(actions):
             spread, share = W.spread[a][low:high], W.share[a][low:high]
             expectation(model, l, a, x, spread)
             for i in range(n):
                 mean[i] += share[i] * spread[i]
-        for a in range(index(actions)):
+        for a in range(actions):
             spread, stiffness = W.spread[a][low:high], W.stiffness[a][low:high]
             for i in range(n):
                 spread[i] = stiffness[i] * (spread[i] - mean[i])
@@ -127,11 +127,11 @@ def forwards(model: Model, W: Flows, y: Floats) -> None:
     for l in range(layers.size - 2):
         low, high = layers[l], layers[l + 1]
         n, y_l = index(high - low), y[low:high]
-        for a in range(index(W.u.shape[0])):
+        for a in range(W.u.shape[0]):
             spread, share = W.spread[a][low:high], W.share[a][low:high]
             for i in range(n):
                 spread[i] += share[i] * y_l[i]
-            carry(model, l, int(a), spread, y)
+            carry(model, l, a, spread, y)
 
 
 @kernel
@@ -224,16 +224,22 @@ def descend(model: Model, W: Flows, tolerance: float, V: Floats, policy: Floats)
     return Occupied(mean + optimism + gap, optimism, gap, furthest(W.residual), steps, sweeps)
 
 
+@kernel(lazy=True)
+def act_greedily(model: Model, W: Flows, V: Floats, policy: Floats) -> Occupied:
+    """The plan if nothing is uncertain."""
+    Q = np.empty_like(policy)
+    bound = hard_sweep(model, model.reward, Q, V)
+    greedy(Q, policy)
+    occupancy_sweep(model, policy, W.feasible)
+    return Occupied(bound, 0.0, 0.0, 0.0, 0, 1)
+
+
 @kernel
 def occupy(model: Model, discount: float, tolerance: float, W: Flows, V: Floats, policy: Floats) -> Occupied:
     """Solve for `W.stated`, beginning at a policy and at values as they were when it was made."""
     least, largest = set_flow_limits(model, discount, W)
     if largest == 0.0:
-        Q = np.empty_like(policy)
-        bound = hard_sweep(model, model.reward, Q, V)
-        greedy(Q, policy)
-        occupancy_sweep(model, policy, W.feasible)
-        return Occupied(bound, 0.0, 0.0, 0.0, 0, 1)
+        return act_greedily(model, W, V, policy)
     coarse = least < UNEVEN * largest
     floor, steps, sweeps = COARSE if coarse else CERTAIN, 0, 0
     while True:

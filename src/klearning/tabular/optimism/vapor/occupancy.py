@@ -40,7 +40,7 @@ class Flows(NamedTuple):
     reward: Floats  # m
     stated: Floats  # s
     sd: Floats  # s, and no less than a little
-    full: Floats  # the most that can flow: γ^l, and zero if an action is not allowed or the episode is over
+    limit: Floats  # the most that can flow: γ^l, and zero if an action is not allowed or the episode is over
     u: Floats
     occupancy: Floats  # λ of the values
     feasible: Floats  # λ of the policy
@@ -108,13 +108,13 @@ def dual(model: Model, V: Floats, W: Flows) -> float:
     copy_numbers(model.initial, residual)
     value, states = at_start(model, V), index(V.size)
     for a in range(W.u.shape[0]):
-        m, u, occupancy, sd, full = W.reward[a], W.u[a], W.occupancy[a], W.sd[a], W.full[a]
+        m, u, occupancy, sd, limit = W.reward[a], W.u[a], W.occupancy[a], W.sd[a], W.limit[a]
         for l in range(layers.size - 1):
             expectation(model, l, a, V, u[layers[l] : layers[l + 1]])
         for s in range(states):
             u[s] = surprise((V[s] - m[s] - u[s]) / sd[s])
         for s in range(states):
-            occupancy[s] = full[s] * likelihood(u[s])
+            occupancy[s] = limit[s] * likelihood(u[s])
         for s in range(states):
             value += sd[s] * occupancy[s] / u[s]
             residual[s] -= occupancy[s]
@@ -141,8 +141,8 @@ def follow(model: Model, W: Flows, policy: Floats) -> tuple[float, float, float]
     for a in range(actions):
         for s in range(states):
             flow, sd, u = W.feasible[a, s], W.sd[a, s], W.u[a, s]
-            if W.full[a, s] > 0.0:
-                share = flow / W.full[a, s]
+            if W.limit[a, s] > 0.0:
+                share = flow / W.limit[a, s]
                 root = np.sqrt(-2.0 * np.log(share)) if 0.0 < share < 1.0 else 0.0
                 mean += flow * W.reward[a, s]
                 optimism += flow * sd * root
@@ -173,14 +173,14 @@ def balanced(W: Flows, s: int, share: float, open_: int, V: float) -> float:
     alone, even = slack(share), slack(share / open_)
     low = high = -np.inf
     for a in range(W.u.shape[0]):
-        if W.full[a, s] > 0.0:
+        if W.limit[a, s] > 0.0:
             low = max(low, W.u[a, s] + W.sd[a, s] * alone)
             high = max(high, W.u[a, s] + W.sd[a, s] * even)
     V = min(max(V, low), high)
     for _ in range(MOST_ROUNDS):
         total = slope = largest = 0.0
         for a in range(W.u.shape[0]):
-            if W.full[a, s] > 0.0:
+            if W.limit[a, s] > 0.0:
                 u = surprise((V - W.u[a, s]) / W.sd[a, s])
                 flow = likelihood(u)
                 total, largest = total + flow, max(largest, flow)
@@ -210,13 +210,13 @@ def balance(model: Model, W: Flows, V: Floats) -> None:
         for a in range(actions):
             expectation(model, l, a, V, W.u[a][low:high])
         for s in range(low, high):
-            open_, full = 0, 0.0
+            open_, limit = 0, 0.0
             for a in range(actions):
-                open_ += W.full[a, s] > 0.0
-                full = max(full, W.full[a, s])
+                open_ += W.limit[a, s] > 0.0
+                limit = max(limit, W.limit[a, s])
                 W.u[a, s] += W.reward[a, s]
             if open_ > 0:
-                share = W.inflow[s] / full
+                share = W.inflow[s] / limit
                 share = FORCED if open_ == 1 and share > ALL_BUT_SURE else min(max(share, UNLIKELY), ALL_BUT_SURE)
                 V[s] = balanced(W, s, share, open_, V[s])
 
@@ -225,17 +225,17 @@ def balance(model: Model, W: Flows, V: Floats) -> None:
 def set_flow_limits(model: Model, discount: float, W: Flows) -> tuple[float, float]:
     """Set which pairs can have flow; returns the least and the largest sd."""
     layers = model.layers
-    least, largest, full = np.inf, 0.0, 1.0
+    least, largest, limit = np.inf, 0.0, 1.0
     for l in range(layers.size - 1):
         at = model.table[l] - layers[l]
-        for a in range(W.full.shape[0]):
+        for a in range(W.limit.shape[0]):
             for s in range(layers[l], layers[l + 1]):
                 over = s - layers[l] == model.end or model.reward[a, s + at] <= FORBIDDEN
-                W.full[a, s] = 0.0 if over else full
+                W.limit[a, s] = 0.0 if over else limit
                 W.reward[a, s] = 0.0 if over else model.reward[a, s + at]
                 if not over:
                     least, largest = min(least, W.stated[a, s]), max(largest, W.stated[a, s])
-        full *= discount
+        limit *= discount
     return least, largest
 
 
@@ -249,7 +249,7 @@ def set_sds(model: Model, W: Flows, floor: float) -> None:
     for s in range(states):
         open_, last = 0, 0
         for a in range(actions):
-            if W.full[a, s] > 0.0:
+            if W.limit[a, s] > 0.0:
                 open_, last = open_ + 1, a
-        if open_ == 1 and W.inflow[s] > ALL_BUT_SURE * W.full[last, s]:
+        if open_ == 1 and W.inflow[s] > ALL_BUT_SURE * W.limit[last, s]:
             W.sd[last, s] = floor

@@ -60,5 +60,5 @@ def uncertain(belief: Belief, bonus: str, optimism: float) -> tuple[Posterior, F
 
 def temperatures(W: Flows) -> Floats:
     """τ = s/u: 0 if a pair is certain, infinite if all of the flow must take it."""
-    tau = np.divide(W.stated, W.u, out=np.zeros_like(W.u), where=(W.stated > 0.0) & (W.full > 0.0))
+    tau = np.divide(W.stated, W.u, out=np.zeros_like(W.u), where=(W.stated > 0.0) & (W.limit > 0.0))
     return np.where(W.sd < W.stated, np.inf, tau)
