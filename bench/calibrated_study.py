@@ -1,19 +1,23 @@
 """The study of docs/evidence/calibrated.md: agents that explore less than Thompson sampling, on the same worlds.
 
     python -m bench.calibrated_study estimate              # processor minutes of each step, from small runs
-    python -m bench.calibrated_study run --workers 16 --limit-seconds 500
+    python -m bench.calibrated_study run --only search     # twelve settings of each agent, on worlds of tuning
+    python -m bench.calibrated_study run --held-out --workers 16 --limit-seconds 500
     python -m bench.calibrated_study cost                  # time of an episode, in turns, on an idle machine
     python -m bench.calibrated_tables                      # the tables of the page, then `make pages`
 
 `STEPS` lists what is run, the most important first. A job is one agent on a chunk of worlds. Its numbers are a small
 file in the folder `--out`, and jobs that have one are skipped: a study that was stopped is resumed by the same command.
-Within a step all cases get their first chunk before any gets its second. Worlds are those of tuning; `--held-out` plays
-others, by which nothing may be chosen, into a folder of their own.
+Within a step all cases get their first chunk before any gets its second, and the largest case begins, so that the last
+jobs are short. Worlds are those of tuning; `--held-out` plays others, by which nothing may be chosen, into a folder of
+their own. A study that was played on several machines is the union of their folders: copy the files together.
 """
 
 import argparse
 import json
+import math
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -52,6 +56,58 @@ AGENTS: dict[str, Agent] = {
     "Bayes-UCB": BayesUCB(),
     "IDS": InformationDirectedBandit(),
 }
+
+
+def calibrated_k(bonus: Any = "reward", **settings: Any) -> Agent:
+    return kl.KLearning(bonus=bonus, optimism=kl.Calibration(**settings))
+
+
+def calibrated_vapor(bonus: Any = "reward", **settings: Any) -> Agent:
+    return kl.VAPOR(bonus=bonus, optimism=replace(kl.VAPOR.default, **settings))
+
+
+# the search: as many settings of each agent, on the same worlds; the first is the agent's default
+SETTINGS: dict[str, tuple[Callable[..., Agent], tuple[dict[str, Any], ...]]] = {
+    THOMPSON: (
+        kl.PSRL,
+        tuple({"concentration": x} for x in (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0)),
+    ),
+    OURS: (
+        kl.InformationDirected,
+        (
+            {"window": 10, "concentration": 2.0, "patience": 30.0},
+            {"window": 3}, {"window": 30}, {"concentration": 1.5}, {"concentration": 3.0}, {"concentration": 4.0},
+            {"patience": 10.0}, {"patience": 100.0}, {"patience": 300.0}, {"concentration": 1.5, "patience": 10.0},
+            {"concentration": 3.0, "patience": 100.0}, {"concentration": 1.5, "patience": 100.0},
+        ),
+    ),
+    CALIBRATED: (
+        calibrated_k,
+        (
+            {"draws": 1, "window": 10, "margin": 0.0, "thompson_fraction": "log"},
+            {"draws": 4}, {"window": 3}, {"window": 30}, {"window": 100}, {"margin": 1.0},
+            {"thompson_fraction": 0.0}, {"thompson_fraction": 0.25}, {"thompson_fraction": "informed"},
+            {"window": 30, "thompson_fraction": 0.0}, {"bonus": "split"}, {"bonus": "split", "thompson_fraction": 0.0},
+        ),
+    ),
+    CALIBRATED_VAPOR: (
+        calibrated_vapor,
+        (
+            {"draws": 1, "window": 30, "margin": 0.0, "thompson_fraction": 0.0},
+            {"draws": 4}, {"window": 3}, {"window": 10}, {"window": 100}, {"margin": 1.0}, {"thompson_fraction": "log"},
+            {"thompson_fraction": 0.1}, {"thompson_fraction": 0.25}, {"window": 10, "thompson_fraction": "log"},
+            {"bonus": "sharp"}, {"bonus": "sharp", "thompson_fraction": "log"},
+        ),
+    ),
+}  # fmt: skip
+
+
+def setting_name(agent: str, settings: dict[str, Any]) -> str:
+    return f"{agent}: {', '.join(f'{name} {x}' for name, x in settings.items())}"
+
+
+SEARCHED = {setting_name(agent, x): make(**x) for agent, (make, tried) in SETTINGS.items() for x in tried}
+AGENTS |= SEARCHED
 CORE = (THOMPSON, OURS, DOUBLED)
 LATER = (K, TRIPLED, CALIBRATED, CALIBRATED_VAPOR)
 FAMILY = (*CORE, *LATER)
@@ -75,6 +131,7 @@ WORLDS = (
     "river_swim, stationary", "river_swim, closer", "bandit, default", "inventory, closer", "admission_queue, closer",
     "dose_finding, closer",
 )  # fmt: skip
+SEARCH_SIZES = ("4×2×2", "5×5×2", "4×4×4", "2×2×2")
 SIMULATORS = ("FrozenLake", "Taxi", "CliffWalking", "Blackjack")
 BSUITE = ("bandit 11", *(f"{name} {size}" for name in ("deep_sea", "deep_sea_stochastic") for size in (10, 20, 30)))
 SIZE_POINTS, LONG_POINTS, BANDIT_POINTS, TINY_POINTS = (100, 1000), (1000, 10_000), (50, 100, 200), (3, 6)
@@ -97,13 +154,18 @@ class Job:
 
 
 def slug(name: str) -> str:
-    words = {"×": "x", "÷": "by", "(": "", ")": "", ",": "", " ": "_"}
+    words = {"×": "x", "÷": "by", "(": "", ")": "", ",": "", ":": "", " ": "_"}
     return "".join(words.get(letter, letter) for letter in name)
 
 
 def sizes_of(text: str) -> tuple[int, int, int]:
     L, S, A = map(int, text.split("×"))
     return L, S, A
+
+
+def effort(case: str) -> int:
+    """Rows of tables, roughly: the product of the sizes that a case is named by."""
+    return math.prod(map(int, re.findall(r"\d+", case.partition(", ")[0])))
 
 
 def regret(agent: Agent, world: kl.MDP, prior: kl.Prior, points: tuple[int, ...], seed: int) -> Numbers:
@@ -186,6 +248,7 @@ def fast(agent: Agent) -> Agent:
 
 
 PARTS: dict[str, Callable[[Agent, str, int], Numbers]] = {
+    "search": sizes,
     "sizes": sizes,
     "long": long,
     "priors": sizes,
@@ -212,12 +275,13 @@ class Step:
     def jobs(self, most: int) -> Iterator[Job]:
         count = min(self.worlds, most)
         for first in range(0, count, self.chunk):
-            for case in self.cases:
+            for case in sorted(self.cases, key=effort, reverse=True):
                 for agent in self.agents:
                     yield Job(self.part, case, agent, range(first, min(first + self.chunk, count)))
 
 
 STEPS = (
+    Step("search", SEARCH_SIZES, tuple(SEARCHED), 100, 25),
     Step("sizes", SIZES, CORE, 1000, 25),
     Step("bandits", ("two arms",), CORE, 10_000, 500),
     Step("forks", ("known rewards", "unknown rewards"), FAMILY, 40, 10),
@@ -258,7 +322,7 @@ def run(given: argparse.Namespace) -> None:
     begun = time.time()
     deadline, spent = begun + given.limit_seconds, 0.0
     with ProcessPoolExecutor(given.workers) as pool:
-        for key in (lambda job: job.agent), (lambda job: (job.part, job.agent)):
+        for key in kernels_of, (lambda job: (job.part, job.agent)):
             list(pool.map(compiled, {key(job): job for job in reversed(jobs.values())}.values()))
         print(f"{len(jobs)} jobs; kernels are there after {time.time() - begun:.0f} s", flush=True)
         tasks = [pool.submit(play, job, out, first_world(job.part, given.held_out), deadline) for job in jobs.values()]
@@ -275,11 +339,23 @@ def chosen(given: argparse.Namespace) -> Iterator[Job]:
     """The jobs of the parts, cases and agents that are named: all parts, cases or agents if none is."""
     parts, cases = set(given.only) & set(PARTS) or set(PARTS), set(given.only) - set(PARTS)
     agents = given.agents or AGENTS
+    if given.held_out:
+        parts = parts - {"search"}  # nothing may be chosen by these worlds
     for step in STEPS:
         for job in step.jobs(given.worlds):
             size = job.case.partition(", ")[0]
-            if job.part in parts and not (cases and cases.isdisjoint((job.case, size))) and job.agent in agents:
+            if job.part in parts and not (cases and cases.isdisjoint((job.case, size))) and family(job) in agents:
                 yield job
+
+
+def family(job: Job) -> str:
+    """The agent, without the settings of a search."""
+    return job.agent.partition(":")[0]
+
+
+def kernels_of(job: Job) -> tuple[str, Any]:
+    """Agents that differ in numbers alone have the same kernels."""
+    return family(job), getattr(AGENTS[job.agent], "bonus", None)
 
 
 def compiled(job: Job) -> None:
@@ -307,6 +383,8 @@ def estimate(given: argparse.Namespace) -> None:
     """Processor seconds of each step: one world of each case and agent, played twice. The second time counts."""
     total = 0.0
     for step in STEPS:
+        if given.only and step.part not in given.only:
+            continue
         by_agent: dict[str, float] = {}
         for agent in step.agents:
             for case in step.cases:

@@ -1,7 +1,8 @@
 """The tables of docs/evidence/calibrated.md from the study's folder: python -m bench.calibrated_tables [--tuning]
 
 Writes docs/evidence/data/calibrated.*.json, a table for each part that was played; `make pages` shows them. Held-out
-worlds by default. Ratios are to PSRL's mean on the same worlds; brackets are 95% intervals over resampled worlds.
+worlds by default, except for the search. Ratios are to PSRL's mean on the same worlds; brackets are 95% intervals over
+resampled worlds. Numbers do not depend on the machine, apart from the cost.
 """
 
 import argparse
@@ -32,13 +33,16 @@ def main() -> None:
     parser.add_argument("--print", action="store_true", dest="shown", help="print the tables, and write nothing")
     given = parser.parse_args()
     results = study.read(study.folder(given.out, not given.tuning))
+    if search := study.read(study.folder(given.out, False)).get("search"):
+        results["search"] = search
     for name, (headings, rows, part) in tables(results, given.out / "cost.json").items():
         print(f"\n{name}\n\n| {' | '.join(headings)} |\n|{'---|' * len(headings)}")
         print("\n".join(f"| {' | '.join(map(str, row))} |" for row in rows), flush=True)
         if not given.shown:
-            worlds = "" if given.tuning else " --held-out"
+            worlds = "" if given.tuning or part == "search" else " --held-out"
             command = "cost" if part == "cost" else f"run{worlds} --only {part}"
-            record(f"calibrated.{name}", f"python -m bench.calibrated_study {command}", headings, rows)
+            device = "" if part == "cost" else "Any machine"
+            record(f"calibrated.{name}", f"python -m bench.calibrated_study {command}", headings, rows, device=device)
 
 
 def tables(results: dict[str, dict[str, By]], costs: Path) -> dict[str, tuple[list[str], Rows, str]]:
@@ -52,6 +56,8 @@ def tables(results: dict[str, dict[str, By]], costs: Path) -> dict[str, tuple[li
             played = [(case, results[part][case]) for case in cases if THOMPSON in results[part].get(case, {})]
             made[part] = ratios, [ratio_row(case, by, point) for case, by in played], part
             made[f"{part}_tails"] = tails, [tail_row(case, by, point) for case, by in played], part
+    if "search" in results:
+        made |= search_tables(results["search"])
     if "bandits" in results:
         made["bandit"] = bandit_table(results)
     if "forks" in results:
@@ -110,6 +116,36 @@ def tail_row(case: str, by: By, point: int) -> list[Any]:
     theirs = by[THOMPSON][:, point]
     largest = f"{q95(theirs[np.isfinite(theirs)]):.4g}"
     return [case, largest, *cells(by, point, lambda x, y: with_interval(*ratio(x, y, q95)))]
+
+
+def search_tables(results: dict[str, By]) -> dict[str, tuple[list[str], Rows, str]]:
+    """All settings, the best of an agent first; and of each agent its default and its best setting.
+
+    The best has the least mean of the ratios to PSRL's regret, over the sizes.
+    """
+    sizes = [size for size in study.SEARCH_SIZES if size in results]
+    every: Rows = []
+    chosen: Rows = []
+    for agent, (_, tried) in study.SETTINGS.items():
+        rows = [search_row(agent, settings, [results[size] for size in sizes]) for settings in tried]
+        played = sorted((row for row in rows if row), key=lambda row: float(row[-1]))
+        every += played
+        if rows[0]:
+            best = [] if played[0] is rows[0] else [[agent, f"best of {len(played)}: {played[0][1]}", *played[0][2:]]]
+            label = "default" if best else f"default, best of {len(played)}"
+            chosen += [[agent, f"{label}: {rows[0][1]}", *rows[0][2:]], *best]
+    headings = ["agent", "setting", *sizes, "mean"]
+    return {"search": (headings, chosen, "search"), "search_settings": (headings, every, "search")}
+
+
+def search_row(agent: str, settings: dict[str, Any], sizes: Sequence[By]) -> list[Any]:
+    """Ratios to PSRL's regret after 1,000 episodes, and their mean; none if a size was not played."""
+    name, thompson = (study.setting_name(*of) for of in ((agent, settings), (THOMPSON, study.SETTINGS[THOMPSON][1][0])))
+    if not all(name in by and thompson in by for by in sizes):
+        return []
+    ratios = [ratio(*paired(by[name][:, 1], by[thompson][:, 1])) for by in sizes]
+    mean = np.mean([estimate for estimate, _, _ in ratios])
+    return [agent, name.partition(": ")[2], *(with_interval(*x) for x in ratios), f"{mean:.3f}"]
 
 
 def bandit_table(results: dict[str, dict[str, By]]) -> tuple[list[str], Rows, str]:

@@ -4,8 +4,9 @@
 
 Writes docs/evidence/data/benchmarks.agents.json: K-learning's mean return while learning, and that of its greedy policy
 afterwards; and how much more of both other agents have, in pairs of seeds. Simulators, priors and the outcomes that are
-kept are those of `bench.suggested_priors`. `--kept` makes the table of the seeds that are there already. `--first 100`
-plays other seeds and prints the table alone: what they show in the simulators of `FITTED` may change an agent.
+kept are those of `bench.suggested_priors`. `--kept` makes the table of the seeds that are there already; rows that it
+has no outcomes of stay as they are. `--first 100` plays other seeds and prints the table alone: what they show in the
+simulators of `FITTED` may change an agent.
 """
 
 import argparse
@@ -29,7 +30,7 @@ from bench.suggested_priors import (
 from klearning.numerics.statistics import mean_interval
 from klearning.numerics.types import Floats
 
-HEADINGS = ("simulator", "agent", "episodes", "seeds", "while learning", "deployed")
+HEADINGS = ("simulator: agent", "simulator", "agent", "episodes", "seeds", "while learning", "deployed")
 FEWEST = 3  # seeds
 
 
@@ -42,7 +43,7 @@ def row(name: str, agent: str, found: dict[Job, Outcome], seeds: Sequence[int]) 
     _, learning, deployed = np.array(pairs).transpose(2, 1, 0)
     label = f"{name} (fitted)" if name in FITTED else name
     few = f" ({len(pairs)} seeds)" if len(pairs) < len(seeds) else ""
-    told = [label, agent, number(SIMULATORS[name].episodes), str(len(pairs))]
+    told = [f"{label}: {agent}", label, agent, number(SIMULATORS[name].episodes), str(len(pairs))]
     return told + [cell(agent, *numbers) + few for numbers in (learning, deployed)]
 
 
@@ -62,7 +63,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
     seeds = range(given.first, given.first + given.seeds)
-    jobs = [Job(name, "suggested", agent, seed) for name in given.names for seed in seeds for agent in AGENTS]
+    jobs = [Job(name, "suggested", agent, seed) for seed in seeds for name in given.names for agent in AGENTS]
     found = kept() if given.kept else outcomes(jobs, given.processes)
     rows = [row(name, agent, found, seeds) for name in given.names for agent in AGENTS]
     rows = [cells for cells in rows if cells]
@@ -70,7 +71,7 @@ def main() -> None:
         print(*cells, sep=" | ")
     if given.first == 0:
         command = f"python -m bench.simulator_agents --seeds {given.seeds}"
-        record("benchmarks.agents", command, HEADINGS, rows, device="Any machine")
+        record("benchmarks.agents", command, HEADINGS, rows, keep=True, device="Any machine")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The study of docs/evidence/calibrated.md: jobs are resumed, numbers are those of `kl.run`, tables hold them."""
 
 import argparse
+import shutil
 from itertools import groupby
 
 import numpy as np
@@ -57,12 +58,57 @@ def test_a_study_is_played_once_and_read(tmp_path):
 
 
 def test_what_is_chosen():
-    named = {"worlds": 10**9, "agents": [THOMPSON]}
+    named = {"worlds": 10**9, "agents": [THOMPSON], "held_out": False}
     jobs = list(study.chosen(argparse.Namespace(only=["sizes", "priors", "4×2×2"], **named)))
     assert {job.agent for job in jobs} == {THOMPSON}
     assert {job.part for job in jobs} == {"sizes", "priors"}
     assert all(job.case.startswith("4×2×2") for job in jobs)
     assert {job.part for job in study.chosen(argparse.Namespace(only=[], **named))} == set(study.PARTS)
+    held_out = argparse.Namespace(only=[], **named | {"held_out": True})
+    assert {job.part for job in study.chosen(held_out)} == set(study.PARTS) - {"search"}
+
+
+def test_the_largest_size_of_a_chunk_begins():
+    step = next(step for step in STEPS if step.part == "long")
+    efforts = [study.effort(job.case) for job in step.jobs(step.chunk)]
+    assert efforts == sorted(efforts, reverse=True)
+    assert study.effort("4×4×8") == 128
+    assert study.effort("4×2×2, normal, sd × 3") == 16
+
+
+def test_folders_of_two_machines_are_merged_by_copying(tmp_path):
+    for machine, worlds in (("one", range(2)), ("two", range(2, 4))):
+        study.play(Job("tiny", "two layers", THOMPSON, worlds), tmp_path / machine, study.HELD_OUT)
+        shutil.copytree(tmp_path / machine, tmp_path / "both", dirs_exist_ok=True)
+    numbers = study.read(tmp_path / "both")["tiny"]["two layers"][THOMPSON]
+    assert numbers.shape == (4, 2)
+    assert np.isfinite(numbers).all()
+
+
+def test_every_agent_has_the_same_number_of_settings_and_begins_with_its_default():
+    assert {len(settings) for _, settings in study.SETTINGS.values()} == {12}
+    assert len(set(study.SEARCHED.values())) == len(study.SEARCHED) == 48
+    defaults = [make(**settings[0]) for make, settings in study.SETTINGS.values()]
+    assert defaults[:2] == [kl.PSRL(), kl.InformationDirected()]
+    for agent, calibrated in zip(defaults[2:], (kl.KLearning, kl.VAPOR), strict=True):
+        assert agent == calibrated(optimism=calibrated.default)
+
+
+def test_the_table_of_a_search(tmp_path):
+    ours = [name for name in study.SEARCHED if name.startswith(f"{OURS}: ")]
+    theirs = study.setting_name(THOMPSON, {"concentration": 1.0})
+    regret = np.linspace(0.5, 1.5, 20)[:, None] * [4.0, 10.0]
+    by = {theirs: regret, ours[0]: 0.8 * regret, ours[1]: 0.7 * regret}
+    made = calibrated_tables.tables({"search": dict.fromkeys(study.SEARCH_SIZES, by)}, tmp_path / "none.json")
+    headings, rows, _ = made["search"]
+    assert headings == ["agent", "setting", *study.SEARCH_SIZES, "mean"]
+    assert [row[1] for row in rows] == [
+        "default, best of 1: concentration 1.0",
+        "default: window 10, concentration 2.0, patience 30.0",
+        "best of 2: window 3",
+    ]
+    assert [row[-1] for row in rows] == ["1.000", "0.800", "0.700"]
+    assert [row[-1] for row in made["search_settings"][1]] == ["1.000", "0.700", "0.800"]
 
 
 @pytest.mark.parametrize("part", ["bandits", "tiny", "forks", "priors", "worlds"])
