@@ -33,7 +33,7 @@ fresh = jax.jit(
 )
 inserted = jax.jit(lambda agent, memory, block, count: agent.insert(memory, block, count), static_argnums=0)
 on_episode_end = jax.jit(lambda agent, memory, numbers: agent.on_episode_end(memory, numbers), static_argnums=0)
-bonus_at = jax.jit(lambda agent, memory, x: agent.c(memory, x), static_argnums=0)
+bonus_at = jax.jit(lambda agent, memory, x: agent.c(memory, agent.inputs(memory, x)), static_argnums=0)
 network_values = jax.jit(network.values, static_argnums=2)
 written, rescaled = jax.jit(replay.written), jax.jit(scaling.updated)
 

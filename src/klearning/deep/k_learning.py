@@ -110,9 +110,9 @@ class DeepKLearning(DeepAgent[Memory]):
             zero, zero, self.sd * one, new_scaling(like), ring, jnp.zeros((), jnp.int32),
         )  # fmt: skip
 
-    def c(self, m: Memory, x: Array) -> Array:
-        """c(x, ·): the mean over tilings."""
-        return counts.mean_at(m.counts.c, counts.tiles_of(m.tilings, m.counts, self.inputs(m, x)))
+    def c(self, m: Memory, z: Array) -> Array:
+        """c of inputs z, for each action: the mean over tilings."""
+        return counts.mean_at(m.counts.c, counts.tiles_of(m.tilings, m.counts, z))
 
     def visits(self, m: Memory, x: Array) -> Array:
         return counts.mean_at(m.counts.visits, counts.tiles_of(m.tilings, m.counts, self.inputs(m, x)))
@@ -137,9 +137,9 @@ class DeepKLearning(DeepAgent[Memory]):
         return (1.0 - rho) * W + rho * self.discount * best
 
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
-        tau, c = network.module_of(x).exp(m.log_tau), self.c(m, x)
+        z = self.inputs(m, x)
+        tau, c, W = network.module_of(x).exp(m.log_tau), self.c(m, z), self.outputs(m.params, z)
         b, slope = self.bonus(c, tau)
-        W = self.outputs(m.params, self.inputs(m, x))
         return (self.shrunk_values(W, self.prior_weight(c, m.sd)) + b) / tau, slope
 
     def describe(self, memory: Any, numbers: Any) -> dict[str, float]:
@@ -155,8 +155,8 @@ class DeepKLearning(DeepAgent[Memory]):
         return self.outputs(m.average, self.inputs(m, x))
 
     def targets(self, m: Memory, steps: Steps) -> Array:
-        tau, c = jnp.exp(m.log_tau), self.c(m, steps.after)
-        W = self.outputs(m.target, self.inputs(m, steps.after))
+        z = self.inputs(m, steps.after)
+        tau, c, W = jnp.exp(m.log_tau), self.c(m, z), self.outputs(m.target, z)
         K = self.shrunk_values(W, self.prior_weight(c, m.sd)) + self.bonus(c, tau)[0]
         V = tau * jax.nn.logsumexp(jnp.where(steps.allowed > 0, K / tau, -jnp.inf), axis=-1)
         return steps.reward / m.largest + self.discount * (1.0 - steps.terminal) * V
