@@ -39,7 +39,7 @@ def main() -> None:
         print(f"\n{name}\n\n| {' | '.join(headings)} |\n|{'---|' * len(headings)}")
         print("\n".join(f"| {' | '.join(map(str, row))} |" for row in rows), flush=True)
         if not given.shown:
-            worlds = "" if given.tuning or part == "search" else " --held-out"
+            worlds = "" if given.tuning or part.startswith("search") else " --held-out"
             command = "cost" if part == "cost" else f"run{worlds} --only {part}"
             device = "" if part == "cost" else "Any machine"
             record(f"calibrated.{name}", f"python -m bench.calibrated_study {command}", headings, rows, device=device)
@@ -135,7 +135,8 @@ def search_tables(results: dict[str, By]) -> dict[str, tuple[list[str], Rows, st
             label = "default" if best else f"default, best of {len(played)}"
             chosen += [[agent, f"{label}: {rows[0][1]}", *rows[0][2:]], *best]
     headings = ["agent", "setting", "MDPs", *sizes, "mean"]
-    return {"search": (headings, chosen, "search"), "search_settings": (headings, every, "search")}
+    part = f"search --worlds {max(row[2] for row in every)}"
+    return {"search": (headings, chosen, part), "search_settings": (headings, every, part)}
 
 
 def search_row(agent: str, settings: dict[str, Any], sizes: Sequence[By]) -> list[Any]:
