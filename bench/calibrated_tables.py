@@ -39,7 +39,7 @@ def main() -> None:
         print(f"\n{name}\n\n| {' | '.join(headings)} |\n|{'---|' * len(headings)}")
         print("\n".join(f"| {' | '.join(map(str, row))} |" for row in rows), flush=True)
         if not given.shown:
-            worlds = "" if given.tuning or part == "search" else " --held-out"
+            worlds = "" if given.tuning or part.startswith("search") else " --held-out"
             command = "cost" if part == "cost" else f"run{worlds} --only {part}"
             device = "" if part == "cost" else "Any machine"
             record(f"calibrated.{name}", f"python -m bench.calibrated_study {command}", headings, rows, device=device)
@@ -134,18 +134,21 @@ def search_tables(results: dict[str, By]) -> dict[str, tuple[list[str], Rows, st
             best = [] if played[0] is rows[0] else [[agent, f"best of {len(played)}: {played[0][1]}", *played[0][2:]]]
             label = "default" if best else f"default, best of {len(played)}"
             chosen += [[agent, f"{label}: {rows[0][1]}", *rows[0][2:]], *best]
-    headings = ["agent", "setting", *sizes, "mean"]
-    return {"search": (headings, chosen, "search"), "search_settings": (headings, every, "search")}
+    headings = ["agent", "setting", "MDPs", *sizes, "mean"]
+    part = f"search --worlds {max(row[2] for row in every)}"
+    return {"search": (headings, chosen, part), "search_settings": (headings, every, part)}
 
 
 def search_row(agent: str, settings: dict[str, Any], sizes: Sequence[By]) -> list[Any]:
-    """Ratios to PSRL's regret after 1,000 episodes, and their mean; none if a size was not played."""
+    """MDPs of each size, ratios to PSRL's regret after 1,000 episodes and their mean; none if a size is missing."""
     name, thompson = (study.setting_name(*of) for of in ((agent, settings), (THOMPSON, study.SETTINGS[THOMPSON][1][0])))
     if not all(name in by and thompson in by for by in sizes):
         return []
-    ratios = [ratio(*paired(by[name][:, 1], by[thompson][:, 1])) for by in sizes]
+    pairs = [paired(by[name][:, 1], by[thompson][:, 1]) for by in sizes]
+    ratios = [ratio(*pair) for pair in pairs]
     mean = np.mean([estimate for estimate, _, _ in ratios])
-    return [agent, name.partition(": ")[2], *(with_interval(*x) for x in ratios), f"{mean:.3f}"]
+    fewest = min(x.size for x, _ in pairs)
+    return [agent, name.partition(": ")[2], fewest, *(with_interval(*x) for x in ratios), f"{mean:.3f}"]
 
 
 def bandit_table(results: dict[str, dict[str, By]]) -> tuple[list[str], Rows, str]:

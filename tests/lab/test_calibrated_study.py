@@ -101,7 +101,8 @@ def test_the_table_of_a_search(tmp_path):
     by = {theirs: regret, ours[0]: 0.8 * regret, ours[1]: 0.7 * regret}
     made = calibrated_tables.tables({"search": dict.fromkeys(study.SEARCH_SIZES, by)}, tmp_path / "none.json")
     headings, rows, _ = made["search"]
-    assert headings == ["agent", "setting", *study.SEARCH_SIZES, "mean"]
+    assert headings == ["agent", "setting", "MDPs", *study.SEARCH_SIZES, "mean"]
+    assert {row[2] for row in rows} == {20}
     assert [row[1] for row in rows] == [
         "default, best of 1: concentration 1.0",
         "default: window 10, concentration 2.0, patience 30.0",
