@@ -55,7 +55,8 @@ def calibrated_regret(
     refuse_tied_layers(belief, "calibrated_regret")
     plan = solve(belief, temperature, bonus, optimism=optimism)
     regret, error = posterior.at_start(posterior.regret(plan.policy))
-    shortfall = max(posterior.at_start(posterior.q_values[0].max(axis=2))[0] - plan.bound, 0.0)
+    best = posterior.at_start(posterior.q_values[0].max(axis=2))[0]
+    shortfall = max(best - plan.bound, 0.0)
     return Inequality(regret, shared_phi(belief, plan, optimism, bonus) + shortfall, error)
 
 
