@@ -1,9 +1,9 @@
 """Statistics with tested coverage and level; `klearning.lab.comparison` combines them.
 
-Means       confidence intervals of a mean, an interquartile mean (IQM) and a fraction; performance profiles. Runs in
-            several worlds are strata, one array per world; resamples are drawn within each of them.
-Times       medians of numbers of episodes, NaN if the cap came first. A censored run counts as longer than the cap.
-Tests       the difference of two agents' means, and the probability that one beats the other; Holm's rule.
+- **Means**: confidence intervals of a mean, an interquartile mean (IQM) and a fraction; performance profiles. Runs in
+  several worlds are strata, one array per world; resamples are drawn within each of them.
+- **Times**: medians of numbers of episodes, NaN if the cap came first. A censored run counts as longer than the cap.
+- **Tests**: the difference of two agents' means, and the probability that one beats the other; Holm's rule.
 
 Runs that share random numbers (the same drawn world, the same streams) are tested as pairs, by sign flips. Independent
 runs are tested by permuting labels within every world, with studentised statistics. Such a test is exact if both
