@@ -25,6 +25,7 @@ from klearning.deep.network import module_of, whole
 
 BITS = 32
 SCALES = (1.0, 0.5, 0.25, 0.0)  # intervals per unit; at 1 two one-hot vectors share a tile once in 40,000 times
+PER_UNIT = np.asarray(SCALES, np.float32)
 PROJECTIONS = 8
 RECENT = 1000.0  # steps
 ENOUGH = 0.7  # share of repeats
@@ -72,7 +73,7 @@ def tiles_of(tilings: Tilings, counts: Counts, z: Any, scale: Any = None) -> Any
     numpy, scale = module_of(z), tilings.scale if scale is None else scale
     count = tilings.shift.shape[0]
     each = counts.c.shape[0] // (len(SCALES) * count)  # a power of two
-    per_unit = np.asarray(SCALES, np.float32)[scale] if isinstance(z, np.ndarray) else jnp.asarray(SCALES)[scale]
+    per_unit = PER_UNIT[scale] if isinstance(z, np.ndarray) else jnp.asarray(PER_UNIT)[scale]
     along = (z @ tilings.direction).reshape(*z.shape[:-1], *tilings.shift.shape)
     numbers = numpy.floor(along * per_unit + tilings.shift).astype(jnp.int32).astype(jnp.uint32)
     hashed = numpy.add.reduce(numbers * tilings.factor, axis=-1, dtype=jnp.uint32)
