@@ -111,9 +111,9 @@ def distributions(field: str, value: ArrayLike, shape: tuple[int | None, ...]) -
     """An array whose last axis holds probabilities that sum to one."""
     x = _not_negative(field, array(field, value, shape), "probabilities")
     total = x.sum(axis=-1)
-    wrong = np.argwhere(np.abs(total - 1.0) > TOLERANCE)
-    if len(wrong):
-        where = tuple(int(i) for i in wrong[0])
+    wrong = np.abs(total - 1.0) > TOLERANCE
+    if wrong.any():
+        where = tuple(int(i) for i in np.argwhere(wrong)[0])
         row = f"{field}[{_index(where)}]" if where else field
         raise ValueError(f"{row} sums to {total[where]:.10g}: probabilities must sum to one (divide by the sum)")
     return x

@@ -44,6 +44,6 @@ def from_layers(field: str, blocks: Any, layers: Ints, actions: int, check: Any 
     if isinstance(blocks, np.ndarray) and blocks.ndim == 2:
         return np.ascontiguousarray(check(field, blocks, (int(layers[-1]), actions)).T)
     blocks = checks.layered(field, blocks, len(layers) - 1)
-    widths = np.diff(layers)
-    parts = [check(f"{field}[{l}]", block, (int(widths[l]), actions)) for l, block in enumerate(blocks)]
+    widths = np.diff(layers).tolist()
+    parts = [check(f"{field}[{l}]", block, (widths[l], actions)) for l, block in enumerate(blocks)]
     return np.ascontiguousarray(np.concatenate(parts).T)

@@ -208,7 +208,7 @@ def _within(space: Space[Any], settings: dict[str, Any], path: Path, named: bool
         yield part
 
 
-def _within_parts(space: Dict | Tuple[Any], settings: dict[str, Any], path: Path) -> Iterator[Part]:
+def _within_parts(space: "Dict | Tuple[Any]", settings: dict[str, Any], path: Path) -> Iterator[Part]:
     parts = dict(space.spaces) if isinstance(space, Dict) else dict(enumerate(space.spaces))
     for setting, value in settings.items():
         for name in value if isinstance(value, Mapping) else ():

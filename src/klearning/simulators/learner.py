@@ -25,6 +25,7 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from klearning.numerics import checks
+from klearning.numerics.compile.kernels import entry
 from klearning.numerics.compile.notices import compiling_for
 from klearning.numerics.display.summaries import format_value, html_summary
 from klearning.numerics.interrupts import uninterrupted
@@ -196,8 +197,9 @@ class Learner:
         self.view = LearnerView(self)
         self._allowed: Flags | None = None  # at this step
         self._before: Any = None  # the episode: what `abandon_episode` goes back to
-        # looked up once, not at every step; warned once
+        # looked up once, not at every step; a doubt is told once
         self._doubt = no_doubt if self._warned else self.prior.reward.doubt
+        self._draw = entry(draw_action)
 
     def act(self, observation: Any, action_mask: Any = None) -> Any:
         """The action for an observation, drawn from this episode's policy.
@@ -232,7 +234,7 @@ class Learner:
             s if s < known else known - 1
         )  # the last is for new ones
         u, policy = self._uniforms[l], self._memory.policy
-        a = draw_action(policy, column, u) if allowed is None else draw_allowed(policy, column, allowed, u)
+        a = self._draw(policy, column, u) if allowed is None else draw_allowed(policy, column, allowed, u)
         self._chosen[l], self._waiting = a, True
         return self.actions.point(a)
 

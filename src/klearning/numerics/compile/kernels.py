@@ -82,6 +82,12 @@ class Kernel:
         return self.code.type
 
 
+def entry(function: Function) -> Function:
+    """What Python calls of a kernel of numbers: for those that are called at every step of a simulator."""
+    found: Function = cast(Any, function).entry
+    return found
+
+
 def _is_plain(annotations: Mapping[str, Any]) -> bool:
     """Whether a kernel takes numbers and arrays only, and returns at most a number, so that no record is converted."""
     taken = {kind for name, kind in annotations.items() if name != "return"}
