@@ -19,6 +19,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -78,9 +79,10 @@ TASKS: dict[str, Task] = {
     "CartPole": Task(CartPole(), steps=20_000, goal=475),
     "Acrobot": Task(Acrobot(), steps=10_000, goal=-90),
     "LunarLander": Task("LunarLander-v3", steps=200_000, goal=200),
-    "LunarLander, half": Task("LunarLander-v3", steps=100_000),
     **{f"MinAtar {name}": Task(Game(f"{name}-MinAtar"), steps=1_000_000, envs=16)
        for name in ("Asterix", "Breakout", "Freeway", "Seaquest", "SpaceInvaders")},
+    **{f"MinAtar {name}, short": Task(Game(f"{name}-MinAtar"), steps=300_000, envs=16)
+       for name in ("Breakout", "SpaceInvaders")},
 }  # fmt: skip
 SMALL = tuple(name for name, task in TASKS.items() if not isinstance(task.env, str | Game))
 
@@ -91,12 +93,35 @@ AGENTS: dict[str, DeepAgent[Any]] = {
     "EnsembleKLearning": EnsembleKLearning(),
 }
 COMPARED = ("DeepKLearning", "DQN")  # by default; the ensembles take twenty times as long
-SEARCHED = ("LunarLander, half", "DeepSea 20", "CartPole", "Acrobot")
-GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {  # six settings each
-    "DeepKLearning": {"hidden": ((50, 50), (128, 128)), "temperature_floor": (0.01, 0.03, 0.1)},
-    "DQN": {"hidden": ((50, 50), (128, 128)), "exploration": (2_000, 10_000, 50_000)},
-    "BootstrappedDQN": {"learning_rate": (5e-4, 1e-3), "prior_scale": (1.0, 3.0, 10.0)},
-}
+SEARCHED = (
+    "LunarLander", "DeepSea 20", "DeepSea 50", "DeepSea 20, picture", "DeepSea 20, stochastic", "MountainCar",
+    "CartPole", "Acrobot", "MinAtar Breakout, short", "MinAtar SpaceInvaders, short",
+)  # fmt: skip
+SLOWING: dict[str, float] = {"settle": 2e4, "decay": 2e4}
+LEARNING: tuple[dict[str, float], ...] = (
+    {}, {"polyak": 0.02}, {"polyak": 0.005}, {"settle": 2e4}, {"settle": 4e4}, {"settle": 1e4}, SLOWING,
+    {"settle": 1e4, "decay": 1e4}, {"settle": 4e4, "decay": 4e4}, {"polyak": 0.005, "decay": 2e4},
+    {"settle": 2e4, "learning_rate": 2.5e-4}, SLOWING | {"learning_rate": 1e-3}, SLOWING | {"averaged": 5000.0},
+    SLOWING | {"discount": 0.995},
+)  # fmt: skip
+SETTINGS: dict[str, tuple[dict[str, float], ...]] = {  # as many for each
+    "DeepKLearning": (
+        *LEARNING,
+        *(SLOWING | own for own in ({"spread": 0.2}, {"spread": 1.0}, {"temperature_floor": 0.01}, {"repeats": 0.9})),
+    ),
+    "DQN": (
+        *LEARNING,
+        *(SLOWING | own for own in (
+            {"learning_rate": 5e-4}, {"exploration": 2_000.0}, {"exploration": 50_000.0}, {"epsilon": 0.01},
+        )),
+    ),
+    "BootstrappedDQN": (
+        *LEARNING,
+        *(SLOWING | own for own in (
+            {"learning_rate": 5e-4}, {"prior_scale": 3.0}, {"prior_scale": 0.3}, {"learning_rate": 2e-3},
+        )),
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -106,56 +131,71 @@ class Run:
     task: str
     agent: str
     seed: int
-    settings: tuple[tuple[str, Any], ...] = ()
+    settings: tuple[tuple[str, float], ...] = ()
 
     @property
     def key(self) -> tuple[Any, ...]:
         return self.task, self.agent, self.seed, self.settings
 
-    def made(self) -> DeepAgent[Any]:
+    @property
+    def base(self) -> DeepAgent[Any]:
+        """The agent without these settings."""
         task = TASKS[self.task]
         horizon = 1 if isinstance(task.env, str) else task.env.horizon
         capacity = min(task.steps + horizon if task.steps else task.episodes * horizon, 100_000)
-        settings: dict[str, Any] = {"capacity": capacity, **dict(self.settings)}
+        settings: dict[str, Any] = {"capacity": capacity}
         if isinstance(task.env, Game):  # as pictures have in `kl.learn`
-            settings["network"] = convolutions(task.env.shape, task.env.actions)
+            settings["network"] = convolutions(task.env.shape, AGENTS[self.agent].heads * task.env.actions)
         return replace(AGENTS[self.agent], **settings)
+
+
+def tuned(agent: DeepAgent[Any], settings: dict[str, Any]) -> DeepAgent[Any]:
+    """The agent with settings that a program takes as arguments: they are not checked."""
+    made = copy(agent)
+    for name, value in settings.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
 def execute(run: Run) -> Row:
     """The row of a run."""
-    began, task = time.perf_counter(), TASKS[run.task]
-    found = simulated(run, task.env) if isinstance(task.env, str) else program(replace(run, seed=0))(run.seed)
+    task = TASKS[run.task]
+    if not isinstance(task.env, str):
+        return execute_together([run])[0]
+    began, env = time.perf_counter(), gymnasium.make(task.env)
+    settings: dict[str, Any] = {name: int(x) if x == int(x) else x for name, x in run.settings}
+    learner = learn(replace(run.base, **settings), env, steps=task.steps, seed=run.seed)
+    greedy = play_returns(learner, env, episodes=DEPLOYMENTS, how="greedy", seed=run.seed)
+    late = float(np.mean(learner.returns[-DEPLOYMENTS:]))
+    return row_of(run, {"greedy": float(np.mean(greedy)), "late": late}, time.perf_counter() - began)
+
+
+def row_of(run: Run, found: Row, seconds: float) -> Row:
     about = {"task": run.task, "agent": run.agent, "seed": run.seed, "settings": run.settings}
-    return {**about, **found, "seconds": round(time.perf_counter() - began, 1)}
-
-
-@cache
-def program(run: Run) -> Callable[[int], Row]:
-    """A compiled run as a function of the seed."""
-    whole = jax.jit(whole_run(run))
-    return lambda seed: outcome(TASKS[run.task], jax.tree.map(np.asarray, whole(seed)))
+    return {**about, **found, "seconds": round(seconds, 1)}
 
 
 def execute_together(runs: list[Run]) -> list[Row]:
-    """The rows of runs that differ by their seeds alone, as one program."""
+    """The rows of runs that differ by their seeds and the values of settings alone, as one program."""
     began, first = time.perf_counter(), runs[0]
-    found = jax.tree.map(np.asarray, jax.jit(jax.vmap(whole_run(first)))(jnp.array([run.seed for run in runs])))
-    seconds = round((time.perf_counter() - began) / len(runs), 1)
-    rows = []
-    for run, *one in zip(runs, *jax.tree.leaves(found), strict=True):
-        about = {"task": run.task, "agent": run.agent, "seed": run.seed, "settings": run.settings}
-        numbers = outcome(TASKS[run.task], jax.tree.unflatten(jax.tree.structure(found), one))
-        rows.append({**about, **numbers, "seconds": seconds})
-    return rows
+    seeds = [run.seed for run in runs]
+    names = [name for name, _ in first.settings]
+    settings = {name: jnp.array([dict(run.settings)[name] for run in runs]) for name in names}
+    whole = program(replace(first, seed=0, settings=()))
+    parts, tree = jax.tree.flatten(jax.tree.map(np.asarray, whole(jnp.array(seeds), settings)))
+    found = [outcome(TASKS[first.task], jax.tree.unflatten(tree, one)) for one in zip(*parts, strict=True)]
+    seconds = (time.perf_counter() - began) / len(runs)
+    return [row_of(run, numbers, seconds) for run, numbers in zip(runs, found, strict=True)]
 
 
-def whole_run(run: Run) -> Callable[[Any], Any]:
-    """A run as a function of the seed: what happened, and greedy returns of what was learned."""
-    task, agent = TASKS[run.task], run.made()
+@cache
+def program(run: Run) -> Callable[..., Any]:
+    """A run as a function of seeds and settings: what happened, and greedy returns of what was learned."""
+    task, base = TASKS[run.task], run.base
     env: Any = task.env
 
-    def whole(seed: Any) -> Any:
+    def whole(seed: Any, settings: dict[str, Any]) -> Any:
+        agent = tuned(base, settings)
         if task.envs > 1:
             memory, happened = fused.run_vector(agent, env, task.envs, task.steps, seed)
         elif task.steps:
@@ -166,7 +206,17 @@ def whole_run(run: Run) -> Callable[[Any], Any]:
             return happened, jnp.zeros(DEPLOYMENTS)
         return happened, deployed(agent, env, memory, seed)
 
-    return whole
+    together = jax.vmap(whole)
+
+    def alone(seeds: Array, settings: dict[str, Array]) -> Any:
+        found = whole(seeds[0], {name: x[0] for name, x in settings.items()})
+        return jax.tree.map(lambda part: jnp.asarray(part)[None], found)
+
+    def either(seeds: Array, settings: dict[str, Array]) -> Any:
+        # one run of games is faster as a batch of one, and all others by themselves
+        return (alone if len(seeds) == 1 and task.envs == 1 else together)(seeds, settings)
+
+    return jax.jit(either)
 
 
 def outcome(task: Task, found: Any) -> Row:
@@ -189,15 +239,6 @@ def deployed(agent: DeepAgent[Any], env: PureEnvironment, memory: Any, seed: Arr
     return jax.vmap(lambda key: fused.greedy_return(agent, memory, env, key))(keys)
 
 
-def simulated(run: Run, name: str) -> Row:
-    """In Gymnasium, by `learn`."""
-    env = gymnasium.make(name)
-    learner = learn(run.made(), env, steps=TASKS[run.task].steps, seed=run.seed)
-    greedy = play_returns(learner, env, episodes=DEPLOYMENTS, how="greedy", seed=run.seed)
-    late = float(np.mean(learner.returns[-DEPLOYMENTS:]))
-    return {"greedy": float(np.mean(greedy)), "late": late, "episodes": learner.episodes_done}
-
-
 def solved(good: NDArray[Any], stochastic: bool) -> int:
     """The first episode at which bsuite would call it solved, looking at every one; `UNSOLVED` if none."""
     t = np.arange(1, good.size + 1)
@@ -211,21 +252,23 @@ def read(path: Path) -> list[Row]:
 
 
 def run_of(row: Row) -> Run:
-    settings = ((name, tuple(x) if isinstance(x, list) else x) for name, x in row["settings"])
-    return Run(row["task"], row["agent"], row["seed"], tuple(settings))
+    return Run(row["task"], row["agent"], row["seed"], tuple((name, x) for name, x in row["settings"]))
 
 
 def planned(tasks: list[str], agents: list[str], seeds: range, search: bool) -> Iterator[Run]:
     """All seeds of a task after each other, so that an interrupted run has whole tasks."""
     for task, agent in itertools.product(tasks, agents):
-        grid = GRIDS[agent] if search else {}
-        for values in itertools.product(*grid.values()):
+        tried = SETTINGS[agent] if search else ({},)
+        names = sorted({name for settings in tried for name in settings})
+        for settings in tried:
+            values = ((name, settings.get(name, getattr(AGENTS[agent], name))) for name in names)
+            of_all = tuple((name, float(value)) for name, value in values)
             for seed in seeds:
-                yield Run(task, agent, seed, tuple(zip(grid, values, strict=True)))
+                yield Run(task, agent, seed, of_all)
 
 
 def on_one_core() -> None:
-    os.environ.update(JAX_PLATFORMS="cpu", XLA_FLAGS="--xla_cpu_multi_thread_eigen=false", OMP_NUM_THREADS="1")
+    os.environ.update(JAX_PLATFORMS="cpu", PJRT_NPROC="1", OMP_NUM_THREADS="1")  # two threads are 5 times as slow
 
 
 def execute_all(runs: list[Run], out: Path, processes: int, seconds: float) -> None:
@@ -248,9 +291,10 @@ def execute_all(runs: list[Run], out: Path, processes: int, seconds: float) -> N
 
 
 def execute_all_together(runs: list[Run], out: Path) -> None:
-    """Those that are not in the file, all seeds of a task, an agent and its settings as one program."""
+    """Those that are not in the file, all seeds and settings of an agent in a task as one program."""
     done = {run_of(row).key for row in read(out)}
-    for _, group in itertools.groupby((run for run in runs if run.key not in done), lambda run: replace(run, seed=0)):
+    left = (run for run in runs if run.key not in done)
+    for _, group in itertools.groupby(left, lambda run: (run.task, run.agent)):
         rows = execute_together(list(group))
         with out.open("a") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
@@ -318,7 +362,7 @@ def search_table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
 def diary(name: str, seed: int, settings: dict[str, Any], every: int = 25) -> str:
     """One run of K-learning as it goes: what acts, what is not known, how well the network fits, what came of it."""
     env: Any = TASKS[name].env
-    agent = replace(Run(name, "DeepKLearning", seed).made(), **settings)
+    agent = replace(Run(name, "DeepKLearning", seed).base, **settings)
     trace = jax.tree.map(np.asarray, jax.jit(lambda seed: fused.run(agent, env, TASKS[name].episodes, seed)[1])(seed))
     lines = ["| episode | τ | entropy H | C | loss | mean return | successes so far |", "|---" * 7 + "|"]
     for end in range(every, TASKS[name].episodes + 1, every):

@@ -6,7 +6,9 @@
     after an episode: update what else the agent learns from it
 
 Targets y are computed for `DRAWN` updates at a time, by the target network before the first of them. What is deployed
-is the average of the networks over about the last `AVERAGED` updates, which swings less than the last one.
+is the average of the networks over about the last `AVERAGED` updates, which swings less than the last one. A target
+network must move fast while news is rare, so that it spreads, and slowly later, so that learning is stable: after
+`settle` updates it takes ever smaller steps.
 
 Everything is a pure function of arrays, used step by step in an environment (`learner.py`) and in one scan over many
 episodes (`bench/fused.py`).
@@ -59,11 +61,13 @@ class DeepAgent(Generic[Memory]):
     updates: int = 2  # per step of the environment
     train_every: int = 128  # steps; and at the end of an episode
     polyak: float = 0.05  # step of the target network per update
+    settle: int = MOST  # updates after which the target network moves ever slower, as 1/update
     discount: float = 0.99
     capacity: int = 100_000  # steps that are remembered
     features: str | Callable[[Any], Any] | None = None  # of observations; by default those of their space
     network: Pair | None = None  # (init, apply) of one's own, instead of `hidden` layers
 
+    heads: ClassVar[int] = 1  # values per action that a network has
     diagnostics: ClassVar[tuple[str, ...]] = ("loss",)
     at_most_one: ClassVar[tuple[str, ...]] = ("learning_rate", "polyak", "discount", "epsilon")
     may_be_zero: ClassVar[tuple[str, ...]] = ("discount", "epsilon", "exploration", "prior_scale", "temperature_rate")
@@ -106,11 +110,11 @@ class DeepAgent(Generic[Memory]):
     def initial(self, key: Array, points: int, actions: int) -> Any:
         """Parameters of one network before it learns."""
         if self.network is None:
-            return network.initial(key, (points, *self.hidden, actions))
+            return network.initial(key, (points, *self.hidden, self.heads * actions))
         init, apply = self.network
         params = init(key, jnp.zeros(points))
         shape = jax.eval_shape(apply, params, jnp.zeros((2, points))).shape
-        if shape != (2, actions):
+        if shape not in ((2, actions), (2, self.heads * actions)):
             raise ValueError(f"network: apply(params, x) is of shape {shape} for 2 observations: give (2, {actions})")
         return params
 
@@ -194,9 +198,10 @@ class DeepAgent(Generic[Memory]):
         units = scaling.updated(memory.scaling, block.x, weight, memory.seen)
         return self.on_steps(memory._replace(ring=ring, scaling=units, seen=memory.seen + count), block, weight)
 
-    def improve(self, memory: Any, steps: Array, key: Array) -> Any:
+    def improve(self, memory: Any, steps: Array | int, key: Array) -> Any:
         """Run `updates` gradient steps for each of ``steps`` new steps."""
         updates = self.updates * steps
+        whole = isinstance(updates, int) and updates % DRAWN == 0  # a loop of known length is faster on a GPU
         adam = optax.adam(self.learning_rate)
         flat, unflat = ravel_pytree(memory.params)  # one long vector is updated at once, not layer by layer
 
@@ -212,10 +217,11 @@ class DeepAgent(Generic[Memory]):
                 loss, gradient = jax.value_and_grad(lambda params: self.loss(unflat(params), *batch))(params)
                 change, optimiser = adam.update(gradient, optimiser)
                 params = params + change
-                target = target + self.polyak * (params - target)
+                polyak = self.polyak * jnp.minimum(1.0, self.settle / optimiser[0].count)
+                target = target + polyak * (params - target)
                 return params, target, average, optimiser, mean_loss + 0.01 * (loss - mean_loss)
 
-            count = jnp.minimum(updates - i * DRAWN, DRAWN)
+            count = DRAWN if whole else jnp.minimum(updates - i * DRAWN, DRAWN)
             params, target, average, optimiser, mean_loss = jax.lax.fori_loop(0, count, update, moving)
             share = jnp.minimum(1.0, count / jnp.minimum(AVERAGED, 0.25 * optimiser[0].count))
             return params, target, average + share * (params - average), optimiser, mean_loss

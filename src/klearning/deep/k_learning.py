@@ -2,15 +2,16 @@
 
     K(s,a) = (1 − ρ) W_θ(s,a) + ρ γ max_b W_θ(s,b) + c(s,a)/τ,   ρ = c(s,a)/(½sd²),   b: seen actions, where ρ < ½
     c(s,a) = ½σ²/(n + σ²/sd²), n the visits of the tiles around s (`counts.py`)
-    act: a ∼ exp(K(s,a)/τ);   deploy: argmax W_θ
+    act: a ∼ exp(K(s,a)/τ);   deploy: argmax Q_θ
     W_θ(s,a) → r + γ τ log Σ_a' exp(K⁻(s',a')/τ),   K⁻ by the target network and the counts of now
+    Q_θ(s,a) → r + γ max_a' Q⁻(s',a'),   a second output of the same network
     after an episode, with H = Σ entropy and C = Σ c over its steps:  log τ ← log τ − η (τH − C/τ)/(τH + C/τ)
 
-**Units.** Networks learn rewards in units of the largest |reward| so far, or 1. sd and σ are given in units of the root
-mean square of rewards, which bounds the spread of mean rewards between steps: one large reward does not make every
-unseen step look like another. The unit is at least 1 until it is known what steps pay: until a reward of `LARGE` or
-more was met, and the mean reward is further from 0 than `ERRORS` standard errors. Neither small costs nor noise alone
-end the hope for a reward.
+**Units.** Networks learn rewards in units of the largest |reward| so far, or 1. sd and σ are in units of `spread` times
+the root mean square of rewards, which bounds the spread of mean rewards between steps: one large reward does not make
+every unseen step look like another. The unit is at least 1 until it is known what steps pay: until a reward of `LARGE`
+or more was met, and the mean reward is further from 0 than `ERRORS` standard errors. Neither small costs nor noise
+alone end the hope for a reward.
 
 The last line is −η·tanh(log τ − log √(C/H)), with its fixed point at τ = √(C/H), that is τH = C/τ, as in the exact
 solver. It is a heuristic, exact in its limits without `largest_bonus`: nothing is proved for networks.
@@ -19,6 +20,10 @@ solver. It is a heuristic, exact in its limits without `largest_bonus`: nothing 
 are far above 0, no bonus makes up for that. The mean of a Gaussian belief is a weighted average: weight ρ, the
 remaining share of the variance, on the prior mean, and 1 − ρ on the data. So is K here; the prior is to get no reward
 and to stay in place.
+
+**Deployment.** W holds the bonuses and the entropy of later steps, which is what exploring is about, and not what a
+policy that is deployed should seek. So the network has a second output Q without them. It is learned from the same
+batches. A network of one's own may have a single output per action: then W is deployed.
 
 `largest_bonus` k bounds the bonus b = c/τ by k√(2c), that is k standard deviations s = √(2c) of the belief. Both bound
 τ log E exp(μ/τ) if the belief about a mean reward is sub-Gaussian of that variance and within ks of its mean. c/τ alone
@@ -33,6 +38,7 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import Array
+from numpy.typing import NDArray
 
 from klearning.deep import counts, network, replay
 from klearning.deep.agent import LARGEST, DeepAgent, next_log_temperature
@@ -72,8 +78,9 @@ class Memory(NamedTuple):
 class DeepKLearning(DeepAgent[Memory]):
     """K-values by a network, uncertainty by counts of tiles."""
 
-    sd: float = 0.5  # prior standard deviation of mean rewards, in units of the root mean square of rewards
-    noise: float = 0.02  # prior guess of the standard deviation of rewards, in the same units
+    sd: float = 1.0  # prior standard deviation of mean rewards, in units that follow from rewards
+    spread: float = 0.5  # the unit once rewards are known, in units of their root mean square
+    noise: float = 0.04  # prior guess of the standard deviation of rewards, in the same units
     noise_strength: float = 1.0  # number of visits that this guess is worth
     temperature: float = 0.3  # initial
     temperature_rate: float = 0.1  # η
@@ -81,8 +88,10 @@ class DeepKLearning(DeepAgent[Memory]):
     tilings: int = 8
     tiles: int = 2**13  # per tiling and scale
     largest_bonus: float | None = 1.0  # in standard deviations of the belief about a mean reward
-    learning_rate: float = 5e-4  # this, the bound and σ fitted: docs/evidence/deep.md
+    learning_rate: float = 5e-4  # this and the next, the bound and σ fitted: docs/evidence/deep.md
+    settle: int = 20_000
 
+    heads: ClassVar[int] = 2  # W and Q
     diagnostics: ClassVar[tuple[str, ...]] = ("temperature", "entropy", "c", "loss")
 
     def __post_init__(self) -> None:
@@ -138,7 +147,8 @@ class DeepKLearning(DeepAgent[Memory]):
 
     def policy(self, m: Memory, x: Array) -> tuple[Array, Array]:
         z = self.inputs(m, x)
-        tau, c, W = network.module_of(x).exp(m.log_tau), self.c(m, z), self.outputs(m.params, z)
+        tau, c = network.module_of(x).exp(m.log_tau), self.c(m, z)
+        W = self.values(m, m.params, z)[0]
         b, slope = self.bonus(c, tau)
         return (self.shrunk_values(W, self.prior_weight(c, m.sd)) + b) / tau, slope
 
@@ -151,18 +161,34 @@ class DeepKLearning(DeepAgent[Memory]):
         known = memory.counts._replace(visits=None, sums=None, squares=None)
         return super().acting(memory)._replace(counts=known, mean=None, square=None, peak=None)
 
+    def values(self, m: Memory, params: Any, z: Array) -> tuple[Array, ...]:
+        """W and Q, (…, actions); W alone if the network has one value per action."""
+        both, actions = self.outputs(params, z), m.counts.c.shape[-1]
+        return tuple(both[..., i : i + actions] for i in range(0, both.shape[-1], actions))
+
     def greedy(self, m: Memory, x: Array) -> Array:
-        return self.outputs(m.average, self.inputs(m, x))
+        return self.values(m, m.average, self.inputs(m, x))[-1]
+
+    def deployed(self, memory: Memory) -> tuple[Any, NDArray[Any]]:
+        *layers, last = memory.average
+        actions = memory.counts.c.shape[-1]
+        Q = {name: part[..., -actions:] for name, part in last.items()}
+        return super().deployed(memory._replace(average=[*layers, Q]))
 
     def targets(self, m: Memory, steps: Steps) -> Array:
+        """Those of W, and of Q if there is one, along the last axis."""
         z = self.inputs(m, steps.after)
-        tau, c, W = jnp.exp(m.log_tau), self.c(m, z), self.outputs(m.target, z)
+        tau, c, (W, *rest) = jnp.exp(m.log_tau), self.c(m, z), self.values(m, m.target, z)
         K = self.shrunk_values(W, self.prior_weight(c, m.sd)) + self.bonus(c, tau)[0]
-        V = tau * jax.nn.logsumexp(jnp.where(steps.allowed > 0, K / tau, -jnp.inf), axis=-1)
-        return steps.reward / m.largest + self.discount * (1.0 - steps.terminal) * V
+        allowed = steps.allowed > 0
+        V = tau * jax.nn.logsumexp(jnp.where(allowed, K / tau, -jnp.inf), axis=-1)
+        next_values = [V, *(jnp.max(jnp.where(allowed, Q, -jnp.inf), axis=-1) for Q in rest)]
+        reward, live = steps.reward / m.largest, self.discount * (1.0 - steps.terminal)
+        return jnp.stack([reward + live * value for value in next_values], axis=-1)
 
     def loss(self, params: Any, z: Array, action: Array, targets: Array) -> Array:
-        return network.squared_error(self.outputs(params, z), action, targets)
+        values = self.outputs(params, z).reshape(*targets.shape, -1)
+        return network.squared_error(values, jnp.broadcast_to(action[..., None], targets.shape), targets)
 
     def on_steps(self, m: Memory, block: Steps, weight: Array) -> Memory:
         peak = jnp.maximum(m.peak, jnp.max(weight * jnp.abs(block.reward)))
@@ -173,7 +199,7 @@ class DeepKLearning(DeepAgent[Memory]):
         )
         told = (peak >= LARGE) & (mean**2 * m.seen > ERRORS**2 * (square - mean**2))
         before = m.sd * m.largest / self.sd
-        now = jnp.maximum(square**0.5, jnp.where(told, LEAST_UNIT, 1.0))
+        now = jnp.where(told, jnp.maximum(self.spread * square**0.5, LEAST_UNIT), jnp.maximum(square**0.5, 1.0))
         unit = jnp.where(jnp.abs(jnp.log(now / before)) > TOLERANCE, now, before)
         sd, noise = (x * unit / largest for x in (self.sd, self.noise))
         at = counts.tiles_in_all_scales(m.tilings, m.counts, self.inputs(m, block.x))

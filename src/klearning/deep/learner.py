@@ -460,7 +460,7 @@ class DeepLearner:
 def for_pictures(agent: DeepAgent[Any], space: spaces.Space[Any], actions: int) -> DeepAgent[Any]:
     """The agent, with convolutions if it sees pictures and has neither features nor a network of its own."""
     shape = picture_of(space) if agent.features is None and agent.network is None else None
-    return agent if shape is None else replace(agent, network=convolutions(shape, actions))
+    return agent if shape is None else replace(agent, network=convolutions(shape, agent.heads * actions))
 
 
 def short_repr(agent: DeepAgent[Any]) -> str:

@@ -18,7 +18,6 @@ from klearning.numerics import checks
 
 SIDE = 3  # pixels of a filter
 SMALL = 12  # rows and columns that need not be halved
-FORM = ("NHWC", "HWIO", "NHWC")
 
 
 def sides(shape: tuple[int, int, int]) -> tuple[int, int]:
@@ -32,6 +31,20 @@ def picture_of(space: spaces.Space[Any]) -> tuple[int, int, int] | None:
         return None
     rows, columns, channels = space.shape
     return (rows, columns, channels) if min(sides((rows, columns, channels))) >= SIDE else None
+
+
+def filtered(h: Array, weight: Array, stride: int) -> Array:
+    """Filters (3, 3, channels, filters) at every pixel with neighbours, or at every second one with zeros around.
+
+    A matrix product with the 9 pixels of each place is faster than XLA's convolutions on a CPU, and far faster on a
+    GPU if several networks learn at once.
+    """
+    if stride > 1:
+        around = [max(-(-n // stride) * stride - stride + SIDE - n, 0) for n in h.shape[1:3]]
+        h = jnp.pad(h, ((0, 0), *((n // 2, n - n // 2) for n in around), (0, 0)))
+    rows, columns = (n - SIDE + 1 for n in h.shape[1:3])
+    places = [h[:, i : i + rows : stride, j : j + columns : stride] for i in range(SIDE) for j in range(SIDE)]
+    return jnp.concatenate(places, axis=-1) @ weight.reshape(-1, weight.shape[-1])
 
 
 @cache
@@ -69,9 +82,7 @@ def convolutions(
         h = x.reshape(-1, *shape)
         h = jnp.moveaxis(h, 1, -1) if first else h
         for layer, stride in zip(params["filters"], strides, strict=True):
-            edges = "SAME" if stride > 1 else "VALID"
-            h = jax.lax.conv_general_dilated(h, layer["weight"], (stride, stride), edges, dimension_numbers=FORM)
-            h = jax.nn.relu(h + layer["bias"])
+            h = jax.nn.relu(filtered(h, layer["weight"], stride) + layer["bias"])
         return network.values(params["layers"], h.reshape(len(h), -1), True)
 
     return init, apply

@@ -348,7 +348,7 @@ def test_mistakes_are_named(mistake, message):
 def test_a_radar_has_the_mean_score_by_tag():
     shown = by_tag({"deep_sea": 1.0, "deep_sea_stochastic": 0.5, "bandit": 0.25, "catch": 0.75})
     assert shown == {"exploration": 0.75, "noise": 0.5, "basic": 0.5, "credit assignment": 0.75}
-    assert TAGS.keys() == EXPERIMENTS.keys()
+    assert EXPERIMENTS.keys() < TAGS.keys()
 
 
 def test_tags_are_those_of_bsuite():

@@ -27,11 +27,24 @@ GOOD = {"cartpole": 500.0, "cartpole_swingup": 100.0}  # returns of an episode t
 TAGS = {  # what bsuite says that an experiment tests: the axes of its radar chart
     "deep_sea": ("exploration",),
     "deep_sea_stochastic": ("exploration", "noise"),
+    "cartpole_swingup": ("exploration", "generalization"),
     "bandit": ("basic",),
     "catch": ("basic", "credit assignment"),
     "mountain_car": ("basic", "generalization"),
     "cartpole": ("basic", "credit assignment", "generalization"),
-    "cartpole_swingup": ("exploration", "generalization"),
+    "bandit_noise": ("noise",),
+    "catch_noise": ("noise", "credit assignment"),
+    "mountain_car_noise": ("noise", "generalization"),
+    "cartpole_noise": ("noise", "generalization"),
+    "bandit_scale": ("scale",),
+    "catch_scale": ("scale", "credit assignment"),
+    "mountain_car_scale": ("scale", "generalization"),
+    "cartpole_scale": ("scale", "generalization"),
+    "umbrella_length": ("credit assignment", "noise"),
+    "umbrella_distract": ("credit assignment", "noise"),
+    "discounting_chain": ("credit assignment",),
+    "memory_len": ("memory",),
+    "memory_size": ("memory",),
 }
 FEWEST_TAGS = 3  # that make an area
 
