@@ -38,12 +38,13 @@ from bench.gymnax_worlds import Game
 from bench.pure_worlds import Catch, DeepSea, PureEnvironment
 from bench.record import record
 from klearning.deep import DQN, BootstrappedDQN, DeepKLearning, EnsembleKLearning, convolutions
-from klearning.deep.agent import DeepAgent
+from klearning.deep.agent import MOST, DeepAgent
 from klearning.simulators.evaluation import play_returns
 from klearning.simulators.learn import learn
 
 FINAL, TUNING = range(400, 420), range(10, 14)
 DEPLOYMENTS = 20  # greedy episodes of what was learned
+PARTS = 10  # of a game, after each of which what was learned is deployed
 UNSOLVED = 10_000
 GOOD = 0.5  # of the last 50 episodes in a sea, at least this share
 FILE = Path("deep.jsonl")
@@ -93,33 +94,18 @@ AGENTS: dict[str, DeepAgent[Any]] = {
     "EnsembleKLearning": EnsembleKLearning(),
 }
 COMPARED = ("DeepKLearning", "DQN")  # by default; the ensembles take twenty times as long
-SEARCHED = (
-    "LunarLander", "DeepSea 20", "DeepSea 50", "DeepSea 20, picture", "DeepSea 20, stochastic", "MountainCar",
-    "CartPole", "Acrobot", "MinAtar Breakout, short", "MinAtar SpaceInvaders, short",
-)  # fmt: skip
-SLOWING: dict[str, float] = {"settle": 2e4, "decay": 2e4}
+SEARCHED = ("LunarLander", "DeepSea 20", "DeepSea 20, stochastic", "MountainCar", "CartPole", "Acrobot")
 LEARNING: tuple[dict[str, float], ...] = (
-    {}, {"polyak": 0.02}, {"polyak": 0.005}, {"settle": 2e4}, {"settle": 4e4}, {"settle": 1e4}, SLOWING,
-    {"settle": 1e4, "decay": 1e4}, {"settle": 4e4, "decay": 4e4}, {"polyak": 0.005, "decay": 2e4},
-    {"settle": 2e4, "learning_rate": 2.5e-4}, SLOWING | {"learning_rate": 1e-3}, SLOWING | {"averaged": 5000.0},
-    SLOWING | {"discount": 0.995},
+    {}, {"settle": 5_000.0}, {"settle": 20_000.0}, {"settle": MOST}, {"learning_rate": 2.5e-4},
+    {"learning_rate": 5e-4}, {"learning_rate": 1e-3},
 )  # fmt: skip
 SETTINGS: dict[str, tuple[dict[str, float], ...]] = {  # as many for each
     "DeepKLearning": (
-        *LEARNING,
-        *(SLOWING | own for own in ({"spread": 0.2}, {"spread": 1.0}, {"temperature_floor": 0.01}, {"repeats": 0.9})),
+        *LEARNING, {"temperature_floor": 0.01}, {"temperature_floor": 0.1}, {"spread": 0.25}, {"spread": 1.0},
     ),
-    "DQN": (
-        *LEARNING,
-        *(SLOWING | own for own in (
-            {"learning_rate": 5e-4}, {"exploration": 2_000.0}, {"exploration": 50_000.0}, {"epsilon": 0.01},
-        )),
-    ),
+    "DQN": (*LEARNING, {"exploration": 5_000.0}, {"exploration": 25_000.0}, {"epsilon": 0.01}, {"epsilon": 0.1}),
     "BootstrappedDQN": (
-        *LEARNING,
-        *(SLOWING | own for own in (
-            {"learning_rate": 5e-4}, {"prior_scale": 3.0}, {"prior_scale": 0.3}, {"learning_rate": 2e-3},
-        )),
+        *LEARNING, {"prior_scale": 0.3}, {"prior_scale": 3.0}, {"prior_scale": 10.0}, {"learning_rate": 2e-3},
     ),
 }  # fmt: skip
 
@@ -161,7 +147,8 @@ def execute(run: Run) -> Row:
     """The row of a run."""
     task = TASKS[run.task]
     if not isinstance(task.env, str):
-        return execute_together([run])[0]
+        *_, (row,) = execute_together([run])
+        return row
     began, env = time.perf_counter(), gymnasium.make(task.env)
     settings: dict[str, Any] = {name: int(x) if x == int(x) else x for name, x in run.settings}
     learner = learn(replace(run.base, **settings), env, steps=task.steps, seed=run.seed)
@@ -175,17 +162,52 @@ def row_of(run: Run, found: Row, seconds: float) -> Row:
     return {**about, **found, "seconds": round(seconds, 1)}
 
 
-def execute_together(runs: list[Run]) -> list[Row]:
-    """The rows of runs that differ by their seeds and the values of settings alone, as one program."""
+def execute_together(runs: list[Run]) -> Iterator[list[Row]]:
+    """The rows of runs that differ by their seeds and the values of settings alone, as one program.
+
+    Games give rows after each of `PARTS` parts of the steps.
+    """
     began, first = time.perf_counter(), runs[0]
-    seeds = [run.seed for run in runs]
+    seeds = jnp.array([run.seed for run in runs])
     names = [name for name, _ in first.settings]
     settings = {name: jnp.array([dict(run.settings)[name] for run in runs]) for name in names}
-    whole = program(replace(first, seed=0, settings=()))
-    parts, tree = jax.tree.flatten(jax.tree.map(np.asarray, whole(jnp.array(seeds), settings)))
-    found = [outcome(TASKS[first.task], jax.tree.unflatten(tree, one)) for one in zip(*parts, strict=True)]
-    seconds = (time.perf_counter() - began) / len(runs)
-    return [row_of(run, numbers, seconds) for run, numbers in zip(runs, found, strict=True)]
+    play = played_in_parts if TASKS[first.task].envs > 1 else played_whole
+    for found in play(replace(first, seed=0, settings=()), seeds, settings):
+        seconds = (time.perf_counter() - began) / len(runs)
+        yield [row_of(run, numbers, seconds) for run, numbers in zip(runs, found, strict=True)]
+
+
+def played_whole(run: Run, seeds: Array, settings: dict[str, Array]) -> Iterator[list[Row]]:
+    parts, tree = jax.tree.flatten(jax.tree.map(np.asarray, program(run)(seeds, settings)))
+    yield [outcome(TASKS[run.task], jax.tree.unflatten(tree, one)) for one in zip(*parts, strict=True)]
+
+
+def played_in_parts(run: Run, seeds: Array, settings: dict[str, Array]) -> Iterator[list[Row]]:
+    """The mean greedy return after every part, and the mean return of the episodes that ended in it."""
+    task, base = TASKS[run.task], run.base
+    env: Any = task.env
+    rounds = task.steps // fused.round_length(base, task.envs) // PARTS
+
+    def begin(seed: Array, settings: dict[str, Any]) -> Any:
+        return fused.begun_vector(tuned(base, settings), env, task.envs, seed)[0]
+
+    def part(now: Any, number: int, seed: Array, settings: dict[str, Any]) -> tuple[Any, Array, Array]:
+        agent = tuned(base, settings)
+        _, play_round, key = fused.begun_vector(agent, env, task.envs, seed)
+        now, returns = jax.lax.scan(play_round, now, jax.random.split(jax.random.fold_in(key, number), rounds))
+        return now, jnp.nanmean(returns), deployed(agent, env, now[0], seed).mean()
+
+    now = jax.jit(jax.vmap(begin))(seeds, settings)
+    play_part = jax.jit(jax.vmap(part, in_axes=(0, None, 0, 0)), donate_argnums=0)
+    late, greedy = np.zeros((2, len(seeds), 0))
+    for number in range(PARTS):
+        now, *found = play_part(now, number, seeds, settings)
+        late, greedy = (np.column_stack([old, new]).round(3) for old, new in zip((late, greedy), found, strict=True))
+        about = {"steps": task.steps * (number + 1) // PARTS}
+        yield [
+            {**about, "greedy": g[-1], "late": r[-1], "greedy_by_part": g, "late_by_part": r}
+            for g, r in zip(greedy.tolist(), late.tolist(), strict=True)
+        ]
 
 
 @cache
@@ -196,9 +218,7 @@ def program(run: Run) -> Callable[..., Any]:
 
     def whole(seed: Any, settings: dict[str, Any]) -> Any:
         agent = tuned(base, settings)
-        if task.envs > 1:
-            memory, happened = fused.run_vector(agent, env, task.envs, task.steps, seed)
-        elif task.steps:
+        if task.steps:
             memory, happened = fused.run_steps(agent, env, task.steps, seed), jnp.zeros(0)
         else:
             memory, happened = fused.run(agent, env, task.episodes, seed)
@@ -208,15 +228,11 @@ def program(run: Run) -> Callable[..., Any]:
 
     together = jax.vmap(whole)
 
-    def alone(seeds: Array, settings: dict[str, Array]) -> Any:
+    def alone(seeds: Array, settings: dict[str, Array]) -> Any:  # faster than a batch of one
         found = whole(seeds[0], {name: x[0] for name, x in settings.items()})
         return jax.tree.map(lambda part: jnp.asarray(part)[None], found)
 
-    def either(seeds: Array, settings: dict[str, Array]) -> Any:
-        # one run of games is faster as a batch of one, and all others by themselves
-        return (alone if len(seeds) == 1 and task.envs == 1 else together)(seeds, settings)
-
-    return jax.jit(either)
+    return jax.jit(lambda seeds, settings: (alone if len(seeds) == 1 else together)(seeds, settings))
 
 
 def outcome(task: Task, found: Any) -> Row:
@@ -225,12 +241,7 @@ def outcome(task: Task, found: Any) -> Row:
     if task.sea:
         env: Any = task.env
         return {"solved": solved(happened.good, env.stochastic), "late": float(happened.good[-50:].mean())}
-    late = {}
-    if task.envs > 1:
-        tenths = np.array_split(happened, 10)
-        late = {"late": float(np.nanmean(tenths[-1])), "tenths": [round(float(np.nanmean(x)), 3) for x in tenths]}
-    elif task.episodes:
-        late = {"late": float(happened.returns[-DEPLOYMENTS:].mean())}
+    late = {"late": float(happened.returns[-DEPLOYMENTS:].mean())} if task.episodes else {}
     return {"greedy": float(returns.mean()), **late}
 
 
@@ -251,6 +262,16 @@ def read(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+def newest(rows: list[Row]) -> dict[tuple[Any, ...], Row]:
+    """The last row of every run."""
+    return {run_of(row).key: row for row in rows}
+
+
+def finished(path: Path) -> set[tuple[Any, ...]]:
+    """The keys of runs that need not be repeated."""
+    return {key for key, row in newest(read(path)).items() if row.get("steps", 0) in (0, TASKS[row["task"]].steps)}
+
+
 def run_of(row: Row) -> Run:
     return Run(row["task"], row["agent"], row["seed"], tuple((name, x) for name, x in row["settings"]))
 
@@ -258,13 +279,16 @@ def run_of(row: Row) -> Run:
 def planned(tasks: list[str], agents: list[str], seeds: range, search: bool) -> Iterator[Run]:
     """All seeds of a task after each other, so that an interrupted run has whole tasks."""
     for task, agent in itertools.product(tasks, agents):
-        tried = SETTINGS[agent] if search else ({},)
-        names = sorted({name for settings in tried for name in settings})
-        for settings in tried:
-            values = ((name, settings.get(name, getattr(AGENTS[agent], name))) for name in names)
-            of_all = tuple((name, float(value)) for name, value in values)
-            for seed in seeds:
-                yield Run(task, agent, seed, of_all)
+        for settings, seed in itertools.product(stated(agent) if search else [()], seeds):
+            yield Run(task, agent, seed, settings)
+
+
+def stated(agent: str) -> list[tuple[tuple[str, float], ...]]:
+    """The settings of a search, each with the values of all settings that are searched; no two are the same."""
+    names = sorted({name for settings in SETTINGS[agent] for name in settings})
+    usual = {name: getattr(AGENTS[agent], name) for name in names}
+    full = ({**usual, **settings} for settings in SETTINGS[agent])
+    return list(dict.fromkeys(tuple((name, float(values[name])) for name in names) for values in full))
 
 
 def on_one_core() -> None:
@@ -273,7 +297,7 @@ def on_one_core() -> None:
 
 def execute_all(runs: list[Run], out: Path, processes: int, seconds: float) -> None:
     """Those that are not in the file, until the seconds are spent."""
-    done = {run_of(row).key for row in read(out)}
+    done = finished(out)
     left = [run for run in runs if run.key not in done]
     began = time.perf_counter()
     on_one_core()  # before the processes begin, which import JAX
@@ -292,13 +316,13 @@ def execute_all(runs: list[Run], out: Path, processes: int, seconds: float) -> N
 
 def execute_all_together(runs: list[Run], out: Path) -> None:
     """Those that are not in the file, all seeds and settings of an agent in a task as one program."""
-    done = {run_of(row).key for row in read(out)}
+    done = finished(out)
     left = (run for run in runs if run.key not in done)
     for _, group in itertools.groupby(left, lambda run: (run.task, run.agent)):
-        rows = execute_together(list(group))
-        with out.open("a") as file:
-            file.writelines(json.dumps(row) + "\n" for row in rows)
-        print("\n".join(map(json.dumps, rows)), flush=True)
+        for rows in execute_together(list(group)):
+            with out.open("a") as file:
+                file.writelines(json.dumps(row) + "\n" for row in rows)
+            print("\n".join(map(json.dumps, rows)), flush=True)
 
 
 def interval(values: list[float]) -> float:
@@ -317,7 +341,9 @@ def cell(task: Task, rows: list[Row]) -> str:
     mean, half, low, high = (f"{x:.{digits}f}" for x in (np.mean(values), interval(values), min(values), max(values)))
     late = [row["late"] for row in rows] if task.sea else [1.0]
     lapsed = f"; bad at the end in {sum(x < GOOD for x in late)}" if min(late) < GOOD else ""
-    return f"{mean} ± {half} ({low} to {high}, n = {len(rows)}{lapsed})"
+    done = min(row.get("steps", task.steps) for row in rows)
+    early = f"; after {done:,} steps" if done < task.steps else ""
+    return f"{mean} ± {half} ({low} to {high}, n = {len(rows)}{lapsed}{early})"
 
 
 def verdict(task: Task, rows: list[Row]) -> str:
@@ -333,7 +359,7 @@ def verdict(task: Task, rows: list[Row]) -> str:
 
 def final_table(rows: list[Row], seeds: range) -> tuple[list[str], list[list[str]]]:
     """Mean ± interval (least to most), seeds; per task and agent."""
-    rows = [row for row in rows if row["seed"] in seeds and not row["settings"]]
+    rows = [row for row in newest(rows).values() if row["seed"] in seeds and not row["settings"]]
     agents = [name for name in AGENTS if any(row["agent"] == name for row in rows)]
     lines = []
     for name, task in TASKS.items():

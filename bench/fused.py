@@ -89,17 +89,24 @@ def begun(
     return memory, episode, for_episodes
 
 
-def run_vector(agent: DeepAgent[Any], env: PureEnvironment, envs: int, steps: int, seed: int | Array) -> Any:
-    """One seed with ``envs`` environments side by side, for ``steps`` steps of all together.
+def round_length(agent: DeepAgent[Any], envs: int) -> int:
+    """Steps of all environments together, after which networks learn."""
+    return max(1, agent.train_every // envs) * envs
 
-    A step of all of them counts as one for the networks, which learn after `train_every` steps of all together. Returns
-    the memory at the end, and the mean return of the episodes that ended in each round (nan if none did).
+
+def begun_vector(
+    agent: DeepAgent[Any], env: PureEnvironment, envs: int, seed: int | Array
+) -> tuple[Any, Callable[[Any, Array], Any], Array]:
+    """One seed with ``envs`` environments side by side: all at the start, the function of a round, a key for rounds.
+
+    A step of all of them counts as one for the networks, which learn after a round. It returns what it was given, and
+    the mean return of the episodes that ended in it (nan if none did).
     """
     for_agent, for_world, for_start, key = jax.random.split(jax.random.key(seed), 4)
     world = env.draw(for_world)
     state, x = jax.vmap(lambda k: env.reset(world, k))(jax.random.split(for_start, envs))
     memory = agent.begin(for_agent, jax.tree.map(lambda part: part[0], x), env.points, env.actions)
-    length, everything = max(1, agent.train_every // envs), jnp.ones((envs, env.actions))
+    length, everything = round_length(agent, envs) // envs, jnp.ones((envs, env.actions))
     members = getattr(agent, "members", 0)  # of an ensemble, of which one acts through an episode
 
     def step(memory: Any, carry: Any, key: Array) -> tuple[Any, Any]:
@@ -125,7 +132,7 @@ def run_vector(agent: DeepAgent[Any], env: PureEnvironment, envs: int, steps: in
         rest = [chosen(jnp.zeros_like(part), part) for part in (count, total, numbers)]
         return (state, x, *rest, chosen(drawn, member)), (block, ended)
 
-    def round_(now: Any, key: Array) -> tuple[Any, Array]:
+    def play_round(now: Any, key: Array) -> tuple[Any, Array]:
         memory, carry = now
         for_steps, for_updates = jax.random.split(key)
         carry, (blocks, ended) = jax.lax.scan(partial(step, memory), carry, jax.random.split(for_steps, length))
@@ -136,8 +143,7 @@ def run_vector(agent: DeepAgent[Any], env: PureEnvironment, envs: int, steps: in
 
     none = jnp.zeros(envs, jnp.int32)
     carry = (state, x, none, jnp.zeros(envs), jnp.zeros((envs, 2)), none)
-    (memory, _), returns = jax.lax.scan(round_, (memory, carry), jax.random.split(key, steps // (length * envs)))
-    return memory, returns
+    return (memory, carry), play_round, key
 
 
 def greedy_return(agent: DeepAgent[Any], memory: Any, env: PureEnvironment, key: Array) -> Array:

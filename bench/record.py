@@ -8,10 +8,10 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
 from tools.pages import DATA, ROOT, line, text_of
@@ -80,9 +80,8 @@ def joined(before: str, now: str) -> str:
 def machine() -> str:
     """Processor and versions; nothing that names a machine."""
     shared = ", shared with other work" if os.getloadavg()[0] > 2.0 else ""
-    return (
-        f"{processor()}{shared}; Python {platform.python_version()}, NumPy {np.__version__}, Numba {numba.__version__}"
-    )
+    versions = f"Python {platform.python_version()}, NumPy {np.__version__}, Numba {version('numba')}"
+    return f"{processor()}{shared}; {versions}"
 
 
 def processor() -> str:

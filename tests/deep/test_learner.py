@@ -1,11 +1,11 @@
 """DeepLearner in environments: files, interrupts, vectors, masks, misuse."""
 
+import copy
 import inspect
 import json
 import subprocess
 import sys
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import klearning as kl
-from klearning.deep import DQN, DeepKLearning, EnsembleKLearning, register_features
+from klearning.deep import DQN, BootstrappedDQN, DeepKLearning, EnsembleKLearning, register_features
 from klearning.deep.features import Features
 from klearning.deep.learner import DeepLearner
 from klearning.deep.saving import arrays_of, leaves, settings_of
@@ -235,12 +235,13 @@ def test_a_file_says_what_it_is_in_plain_json(whole, tmp_path):
 
 @pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.name)
 def test_episodes_side_by_side(mode):
-    """Steps are those of the environments, the idle ones apart; every episode is learned from once."""
+    """Steps are those of the environments, the idle ones apart; every step is learned from once."""
     envs = SyncVectorEnv([corridor] * 3, autoreset_mode=mode)
     reports = []
     learner = kl.learn(AGENT, envs, episodes=8, seed=2, callbacks=[reports.append])
     assert (learner.episodes_done, len(reports)) == (8, 8)
     assert learner.steps == int(learner.memory.seen) == sum(report.steps for report in reports)
+    assert int(learner.memory.optimiser[0].count) == learner.agent.updates * learner.steps
     assert all(0.0 < report.diagnostics["entropy"] <= report.steps * np.log(3) for report in reports)
     assert learner._aside == 0
     again = kl.learn(AGENT, SyncVectorEnv([corridor] * 3, autoreset_mode=mode), episodes=8, seed=2)
@@ -248,9 +249,69 @@ def test_episodes_side_by_side(mode):
 
 
 def test_a_vector_of_one_is_one_environment():
-    """If networks learn at the ends of episodes."""
-    agent, envs = replace(AGENT, train_every=9), SyncVectorEnv([corridor], autoreset_mode=AutoresetMode.DISABLED)
-    assert_same(kl.learn(agent, corridor(), episodes=4, seed=4), kl.learn(agent, envs, episodes=4, seed=4))
+    envs = SyncVectorEnv([corridor], autoreset_mode=AutoresetMode.DISABLED)
+    assert_same(kl.learn(AGENT, corridor(), episodes=4, seed=4), kl.learn(AGENT, envs, episodes=4, seed=4))
+
+
+def side_by_side(agent, count=3):
+    """A learner with episodes that have begun."""
+    env = corridor()
+    learner = DeepLearner(agent, env.observation_space, env.action_space, 9, seed=1)
+    forks, seen = [], [np.array([0.1 * i, 0.3 * i], np.float32) for i in range(count)]
+    for i, x in enumerate(seen):
+        learner.act(x)
+        forks.append(learner.fork_episode())
+        forks[-1].observe(0.5 * i, x)
+    return learner, forks, seen
+
+
+@pytest.mark.parametrize("agent", [AGENT, BootstrappedDQN(**TINY, members=4)], ids=lambda agent: type(agent).__name__)
+def test_a_batch_acts_as_each_alone(agent):
+    """With the member of an ensemble that the episode has drawn, and three rows in a batch of four."""
+    learner, forks, seen = side_by_side(agent)
+    alone, masks = copy.deepcopy(forks), [None, [1, 0, 1], None]
+    actions = learner.act_together(forks, seen, masks)
+    assert actions == [fork.act(*given) for fork, *given in zip(alone, seen, masks, strict=True)]
+    for fork, other in zip(forks, alone, strict=True):
+        np.testing.assert_allclose(fork.sums, other.sums, rtol=1e-4)
+        np.testing.assert_array_equal(fork._masks, other._masks)
+    with pytest.raises(RuntimeError, match="before observe"):
+        learner.act_together(forks, seen, masks)
+
+
+def test_networks_learn_before_episodes_side_by_side_end():
+    """From all of them together, every `train_every` steps; what is then forgotten was learned from all the same."""
+    learner, forks, seen = side_by_side(AGENT)
+    learner.learn_together(forks)
+    assert learner.steps == 0  # 3 steps of 4
+    learner.act_together(forks, seen, [None] * 3)
+    for fork, x in zip(forks, seen, strict=True):
+        fork.observe(1.0, x)
+    learner.learn_together(forks)
+    assert (learner.steps, int(learner.memory.seen), [fork.learned for fork in forks]) == (6, 6, [2, 2, 2])
+    assert int(learner.memory.optimiser[0].count) == 6 * AGENT.updates
+    rewards = np.asarray(learner.memory.ring.reward[:6])
+    np.testing.assert_array_equal(rewards, [0.0, 1.0, 0.5, 1.0, 1.0, 1.0])
+    new = np.asarray(learner.memory.params[0]["weight"])
+    assert all((fork._acting.params[0]["weight"] == new).all() for fork in forks)
+    for fork in forks:
+        learner.discard_episode(fork)
+    assert (learner.steps, learner.episodes_done, learner._aside) == (6, 0, 0)
+
+
+def test_an_interrupt_of_a_vector_leaves_a_learner_that_can_be_saved(tmp_path):
+    def stop(report):
+        if report.episode == 3:
+            raise KeyboardInterrupt
+
+    envs = SyncVectorEnv([corridor] * 3, autoreset_mode=AutoresetMode.NEXT_STEP)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        kl.learn(AGENT, envs, episodes=8, seed=2, callbacks=[stop], save=tmp_path / "a.npz")
+    learner = stopped.value.learner
+    assert (learner.episodes_done, learner._aside, learner.steps) == (3, 0, int(learner.memory.seen))
+    again = kl.load(tmp_path / "a.npz")
+    assert_same(learner, again)
+    assert kl.learn(again, envs, episodes=3).episodes_done == 6
 
 
 def test_networks_learn_within_an_episode_and_forget_one_that_is_abandoned():
@@ -259,10 +320,10 @@ def test_networks_learn_within_an_episode_and_forget_one_that_is_abandoned():
     for _ in range(6):
         learner.act(WALL)
         learner.observe(0.0, WALL)
-    assert (learner.learned, int(learner.memory.seen), learner.steps) == (4, seen + 4, seen)
+    assert (learner.learned, int(learner.memory.seen), learner.steps) == (4, seen + 4, seen + 4)
     assert (np.asarray(learner.memory.params[0]["weight"]) != before["memory.params.0.weight"]).any()
     learner.abandon_episode()
-    assert learner.learned == 0
+    assert (learner.learned, learner.steps) == (0, seen)
     for name, array in arrays_of(learner).items():
         if name.startswith("memory."):
             np.testing.assert_array_equal(array, before[name], err_msg=name)

@@ -68,6 +68,7 @@ class DeepAgent(Generic[Memory]):
     network: Pair | None = None  # (init, apply) of one's own, instead of `hidden` layers
 
     heads: ClassVar[int] = 1  # values per action that a network has
+    own_parts: ClassVar[tuple[str, ...]] = ()  # of the memory, that `start` draws for each episode
     diagnostics: ClassVar[tuple[str, ...]] = ("loss",)
     at_most_one: ClassVar[tuple[str, ...]] = ("learning_rate", "polyak", "discount", "epsilon")
     may_be_zero: ClassVar[tuple[str, ...]] = ("discount", "epsilon", "exploration", "prior_scale", "temperature_rate")

@@ -50,6 +50,8 @@ class BootstrappedDQN(DeepAgent[Memory]):
     temperature: float = 0.3  # initial
     temperature_rate: float = 0.1
 
+    own_parts: ClassVar[tuple[str, ...]] = ("member",)
+
     def begin(self, key: Array, like: Array, points: int, actions: int) -> Memory:
         keys = jax.random.split(key, 2 * self.members)
         params, prior = (jax.vmap(lambda k: self.initial(k, points, actions))(half) for half in jnp.split(keys, 2))

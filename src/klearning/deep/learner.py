@@ -2,8 +2,10 @@
 
 Networks learn every `train_every` steps and at the end of an episode. What an episode changed can be undone until it
 ends, so that an interrupt loses no more than the episode under way. Everything drawn in episode n, the n-th to begin,
-is drawn from streams of that number: what comes does not depend on where learning was interrupted. Episodes of a vector
-of environments are learned from at their ends.
+is drawn from streams of that number: what comes does not depend on where learning was interrupted.
+
+Episodes of a vector of environments share the networks: these act for all in one batch, and learn every `train_every`
+steps of all together. An interrupt then forgets the episodes under way, but not what networks learned from them.
 
 Networks learn where JAX computes. They act in NumPy, on a copy that is made after they learned.
 """
@@ -73,6 +75,12 @@ def visits(agent: DeepAgent[Any], memory: Any, x: Array) -> Array:
     return jax.vmap(lambda row: agent.visits(memory, row))(x)
 
 
+@static
+def chances_of_all(agent: DeepAgent[Any], acting: Any, own: dict[str, Array], x: Array, allowed: Array) -> Any:
+    """The policies of several episodes in a batch, each with some parts of the memory of its own."""
+    return jax.vmap(lambda own, *row: agent.chances(acting._replace(**own), *row))(own, x, allowed)
+
+
 @in_place
 def insert(agent: DeepAgent[Any], memory: Any, block: Steps, count: int) -> Any:
     return agent.insert(memory, block, count)
@@ -129,7 +137,7 @@ class DeepLearner:
         self._copy: tuple[Any, Any] = None, None  # a memory, and what of it acts
         if not blank:
             self.memory = begin(self.agent, jax.random.fold_in(self._root, 0), *self.sizes)
-        self.episodes_done, self.steps = 0, 0  # that were learned from
+        self.episodes_done, self.steps = 0, 0  # episodes that ended, steps that were learned from
         self.returns: list[float] = []
         self.continuing, self.discount = False, 1.0  # episodes end by themselves, and are valued whole
         self._aside = 0  # episodes that were set aside
@@ -197,25 +205,32 @@ class DeepLearner:
 
     def act(self, observation: Any, action_mask: Any = None) -> Any:
         """The action for an observation, drawn from the policy that explores; one that the mask allows."""
-        if self._waiting or self.over:
-            raise RuntimeError(misuse("act", self, self._waiting))
-        x, allowed = self.read(observation), self._read_mask(action_mask, observation)
-        if self.step == 0:
-            with uninterrupted:
+        x, allowed = self._asked(observation, action_mask)
+        with uninterrupted:
+            if self.step == 0:
                 self._begin(self.episodes_done + self._aside)
                 self._x, self.sums = [x], np.zeros(NUMBERS)
-        elif np.logical_or.reduce(x != self._x[self.step], axis=None):
-            raise ValueError(f"observation={observation!r} is not the one that observe() was given last: pass that one")
-        with uninterrupted:
-            self._masks.append(allowed)
             if self.step - self.learned >= self.agent.train_every and self.memory is not None:
                 self._train(undo=True)
                 self._acting = self._starting()
-            pi, *numbers = self._chances(self._acting, x, allowed)
-            a = draw(pi, self._uniforms.random())
-            self._chosen.append(a)
-            self.sums = self.sums + numbers
-            self._waiting = True
+            return self._act(allowed, *self._chances(self._acting, x, allowed))
+
+    def _asked(self, observation: Any, action_mask: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Features and mask of the observation to act on, which is the one seen last."""
+        if self._waiting or self.over:
+            raise RuntimeError(misuse("act", self, self._waiting))
+        x, allowed = self.read(observation), self._read_mask(action_mask, observation)
+        if self.step > 0 and np.logical_or.reduce(x != self._x[self.step], axis=None):
+            raise ValueError(f"observation={observation!r} is not the one that observe() was given last: pass that one")
+        return x, allowed
+
+    def _act(self, allowed: NDArray[Any], pi: Floats, *numbers: float) -> Any:
+        """An action drawn from π, and what is summed over the episode."""
+        a = draw(pi, self._uniforms.random())
+        self._masks.append(allowed)
+        self._chosen.append(a)
+        self.sums = self.sums + numbers
+        self._waiting = True
         return self.actions.point(a)
 
     def _begin(self, number: int) -> None:
@@ -225,9 +240,9 @@ class DeepLearner:
         self._acting = self._starting()
         self._uniforms = np.random.default_rng(sequence(self.seed, "deep actions", number=number))
 
-    def _starting(self) -> Any:
-        """What acts in this episode."""
-        start = self.agent.start(self._known, jax.random.fold_in(self._key, 0))
+    def _starting(self, key: Any = None) -> Any:
+        """What acts in this episode, or in that of a key."""
+        start = self.agent.start(self._known, jax.random.fold_in(self._key if key is None else key, 0))
         return jax.tree.map(np.asarray, start)
 
     @property
@@ -268,7 +283,6 @@ class DeepLearner:
         self.memory = on_episode_end(self.agent, self.memory, self.sums.astype(np.float32))
         self.returns.append(float(np.sum(self._rewards)))
         self.episodes_done += 1
-        self.steps += self.step
         self._new_episode()
 
     def _train(self, undo: bool) -> None:
@@ -276,14 +290,19 @@ class DeepLearner:
         count, key = self.step - self.learned, jax.random.fold_in(self._key, 1 + self.learned)
         if undo and self._undo is None:
             self._undo = Undo(jax.tree.map(jnp.copy, self.memory._replace(ring=None)), [])
-        for first in range(self.learned, self.step, BLOCK):
-            block, length = self._block(first, min(first + BLOCK, self.step))
+        self._insert(self, undo)
+        self.memory = improve(self.agent, self.memory, count, key)
+
+    def _insert(self, episode: "DeepLearner", undo: bool = False) -> None:
+        """Add an episode's new steps to the replay buffer; so that it can be undone, or not."""
+        for first in range(episode.learned, episode.step, BLOCK):
+            block, length = episode._block(first, min(first + BLOCK, episode.step))
             if undo and self._undo is not None:
                 start = jnp.copy(self.memory.seen)
                 self._undo.rows.append((overwritten(self.memory.ring, start), start, length))
             self.memory = insert(self.agent, self.memory, block, length)
-        self.memory = improve(self.agent, self.memory, count, key)
-        self.learned = self.step
+        self.steps += episode.step - episode.learned
+        episode.learned = episode.step
 
     def _block(self, first: int, end: int) -> tuple[Steps, int]:
         """Steps of the episode, with room up to a block's length."""
@@ -312,9 +331,8 @@ class DeepLearner:
         Only what it learned before the learner was saved and loaded again stays.
         """
         with uninterrupted:
-            if self._undo is None:
-                self.steps += self.learned
-            else:
+            if self._undo is not None:
+                self.steps -= self.learned
                 ring = self.memory.ring
                 for rows, first, count in reversed(self._undo.rows):
                     ring = restored(ring, rows, first, count)
@@ -326,7 +344,8 @@ class DeepLearner:
 
         `rejoin_episode` learns from it, `discard_episode` forgets it.
 
-        It goes on by `act` and `observe`, with the networks that it began with, whatever is learned in the meantime.
+        It goes on by `act` and `observe`, with the networks that it began with, whatever is learned in the meantime; or
+        with others by `act_together`, with the networks of now.
         """
         with uninterrupted:
             aside = copy(self)
@@ -347,8 +366,39 @@ class DeepLearner:
                 setattr(self, name, getattr(aside, name))
 
     def discard_episode(self, aside: "DeepLearner") -> None:
-        """Forget an episode that was set aside."""
+        """Forget an episode that was set aside. What networks learned from it stays."""
         self._aside -= 1
+
+    def learn_together(self, forks: Sequence["DeepLearner"]) -> None:
+        """Learn from the new steps of forked episodes, if there are `train_every` of them together."""
+        new = [fork for fork in forks if fork.step > fork.learned]
+        count = sum(fork.step - fork.learned for fork in new)
+        if count < self.agent.train_every:
+            return
+        with uninterrupted:
+            key = jax.random.fold_in(new[0]._key, 1 + new[0].learned)
+            for fork in new:
+                self._insert(fork)
+            self.memory = improve(self.agent, self.memory, count, key)
+            for fork in forks:
+                fork._acting = self._starting(fork._key)
+
+    def act_together(
+        self, forks: Sequence["DeepLearner"], observations: Sequence[Any], masks: Sequence[Any]
+    ) -> list[Any]:
+        """The next action of each forked episode: one batch for the networks."""
+        given = list(zip(forks, observations, masks, strict=True))
+        if len(given) < 2:
+            return [fork.act(seen, action_mask=mask) for fork, seen, mask in given]
+        asked = [fork._asked(seen, mask) for fork, seen, mask in given]
+        with uninterrupted:
+            own = [{name: getattr(fork._acting, name) for name in self.agent.own_parts} for fork in forks]
+            rows = list(zip(own, asked, strict=True))
+            rows += rows[:1] * ((1 << (len(rows) - 1).bit_length()) - len(rows))  # few sizes, each compiled once
+            own_parts, (x, allowed) = jax.tree.map(lambda *parts: np.stack(parts), *rows)
+            found = chances_of_all(self.agent, self.agent.acting(self.memory), own_parts, x, allowed)
+            chances = zip(*map(np.asarray, found))
+            return [fork._act(mask, *row) for fork, (_, mask), row in zip(forks, asked, chances)]
 
     def predict(
         self, observation: Any, step: int = 0, how: str = "greedy", action_mask: Any = None, *,

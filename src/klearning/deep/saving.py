@@ -71,7 +71,7 @@ def agent_data(agent: Any) -> dict[str, Any]:
 
 def arrays_of(learner: DeepLearner) -> Arrays:
     """The agent's memory, and the episode under way."""
-    kept = min(learner.steps + learner.learned, learner.agent.capacity)
+    kept = min(learner.steps, learner.agent.capacity)
     memory = {name: np.asarray(leaf) for name, leaf in leaves(learner.memory)}
     like = learner.features.like
     return {
@@ -108,9 +108,10 @@ def checked_learner(settings: dict[str, Any], arrays: Arrays) -> DeepLearner:
     if steps > MOST:
         raise ValueError(f"steps={steps} is more than {MOST}")
     learned = checks.whole("learned", settings["learned"], 0)
-    if learned > checks.whole("step", settings["step"], 0):
-        raise ValueError(f"learned={learned} is more than step={settings['step']}")
-    check_memory(learner, arrays, steps + learned)
+    for name in ("step", "steps"):
+        if learned > checks.whole(name, settings[name], 0):
+            raise ValueError(f"learned={learned} is more than {name}={settings[name]}")
+    check_memory(learner, arrays, steps)
     check_episode(learner, settings, arrays)
     return learner
 
@@ -177,7 +178,7 @@ def check_memory(learner: DeepLearner, arrays: Arrays, steps: int) -> None:
             wrong |= ~np.isfinite(x)
         refuse(name, f"is not from {low} to {high}", np.asarray(wrong, np.bool_), x)
     if arrays[f"{ROOT}.seen"] != steps:
-        raise ValueError(f"{ROOT}.seen={arrays[f'{ROOT}.seen']} is not steps + learned, {steps}")
+        raise ValueError(f"{ROOT}.seen={arrays[f'{ROOT}.seen']} is not steps={steps}")
     for name in (f"{RING}terminal", f"{RING}allowed", "masks"):
         refuse(name, "is neither 0 nor 1", ~np.isin(arrays[name], (0.0, 1.0)), arrays[name])
     for name in (f"{RING}allowed", "masks"):

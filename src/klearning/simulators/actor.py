@@ -93,7 +93,7 @@ class Actor(Protocol):
 
 @runtime_checkable
 class SideBySide(Actor, Protocol):
-    """Extra methods for vector environments: episodes that run side by side and are learned from one by one."""
+    """Extra methods for vector environments: episodes that run side by side, each a fork of the learner."""
 
     actions: SpaceIndex
 
@@ -105,6 +105,12 @@ class SideBySide(Actor, Protocol):
 
     def discard_episode(self, fork: Any) -> None:
         """Forget a forked episode."""
+
+    def learn_together(self, forks: Sequence[Any]) -> None:
+        """Learn from forked episodes before they end, if the learner does so."""
+
+    def act_together(self, forks: Sequence[Any], observations: Sequence[Any], masks: Sequence[Any]) -> list[Any]:
+        """The next action of each forked episode. A mask may be None."""
 
 
 @runtime_checkable

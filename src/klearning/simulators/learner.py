@@ -343,6 +343,13 @@ class Learner:
             self.starts[aside._states[0]] -= 1.0
             self._set_starts()
 
+    def learn_together(self, forks: Sequence["Learner"]) -> None:
+        """Nothing: episodes are learned from when they end."""
+
+    def act_together(self, forks: Sequence["Learner"], observations: Sequence[Any], masks: Sequence[Any]) -> list[Any]:
+        """The next action of each forked episode, by the plan that it began with."""
+        return [fork.act(seen, action_mask=mask) for fork, seen, mask in zip(forks, observations, masks, strict=True)]
+
     def _learn_masks(self) -> None:
         """Tell plans which actions are forbidden. An action taken before there was a mask had been allowed."""
         news, p = self.masks.news, None if self._roomy else self.posterior

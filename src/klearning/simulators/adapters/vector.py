@@ -1,9 +1,10 @@
 """Several environments, one belief: the episodes of a Gymnasium vector run side by side.
 
-Each follows the plan that it began with to its end, and is then learned from; the next one to begin plans with all that
-is known by then. So no plan is changed half-way, plans differ where an agent draws them (PSRL), and no episode waits
-for another. What Gymnasium calls autoreset decides where the first observation of the next episode is found: no step
-leads from the last of one to the first of the next.
+With tables each follows the plan that it began with to its end, and is then learned from; the next one to begin plans
+with all that is known by then. So no plan is changed half-way, plans differ where an agent draws them (PSRL), and no
+episode waits for another. Networks act for all of them in one batch, and learn while they run. What Gymnasium calls
+autoreset decides where the first observation of the next episode is found: no step leads from the last of one to the
+first of the next.
 """
 
 from collections.abc import Callable, Sequence
@@ -61,8 +62,7 @@ class Lanes:
         observations, infos = self.envs.reset(seed=self._seeds(fresh))
         points, masks = self._split(observations), self._masks(infos)
         while self._more or any(episode is not None for episode in self.episodes):
-            actions = [self._action(i, point, fresh[i], masks[i]) for i, point in enumerate(points)]
-            observations, rewards, terminated, truncated, infos = self.envs.step(self._join(actions))
+            observations, rewards, terminated, truncated, infos = self.envs.step(self._actions(points, fresh, masks))
             points, masks = self._split(observations), self._masks(infos)
             ended = np.asarray(terminated, np.bool_) | np.asarray(truncated, np.bool_)
             last = infos["final_obs"] if self.mode == SAME_STEP and ended.any() else points
@@ -91,11 +91,20 @@ class Lanes:
         """Whether another episode may begin."""
         return self.extent.leaves(self.begun, self.steps)
 
-    def _action(self, i: int, point: Any, fresh: bool, mask: Any) -> Any:
+    def _actions(self, points: list[Any], fresh: Flags, masks: list[Any]) -> Any:
+        """Those of the episodes under way, all at once, and of those that begin."""
+        going = [i for i, episode in enumerate(self.episodes) if episode is not None]
+        forks = [self.episodes[i] for i in going]
+        self.learner.learn_together(forks)
+        chosen = self.learner.act_together(forks, [points[i] for i in going], [masks[i] for i in going])
+        actions = dict(zip(going, chosen, strict=True))
+        for i in range(len(self.episodes)):
+            if i not in actions:
+                actions[i] = self._first_action(i, points[i], bool(fresh[i]), masks[i])
+        return self._join([actions[i] for i in range(len(actions))])
+
+    def _first_action(self, i: int, point: Any, fresh: bool, mask: Any) -> Any:
         """The action in environment i, where an episode may begin."""
-        episode = self.episodes[i]
-        if episode is not None:
-            return episode.act(point, action_mask=mask)
         if not fresh or not self._more:
             return self.learner.actions.point(0 if mask is None else int(np.argmax(mask)))  # of no consequence
         with uninterrupted:
