@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from math import isfinite
 from pathlib import Path
 from string import digits
 from typing import Any
@@ -23,7 +24,7 @@ def number(field: str, value: Any, low: float, high: float = np.inf, *, above: b
         x = float("text" if isinstance(value, str | bytes | bool) else value)
     except (TypeError, ValueError):
         raise ValueError(f"{field}={value!r} is not a number: give a float") from None
-    if not np.isfinite(x) or x < low or x > high or (above and x == low):
+    if not isfinite(x) or x < low or x > high or (above and x == low):
         limits = [f"{'above' if above else 'at least'} {low:g}"] if low > -np.inf else []
         limits += [f"at most {high:g}"] if high < np.inf else []
         bound = " ".join(["a finite number", " and ".join(limits)]).strip()

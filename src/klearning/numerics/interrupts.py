@@ -62,8 +62,7 @@ class Uninterrupted(ContextDecorator):
                 self.real[number](number, frame)
 
     def _install(self) -> None:
-        for number in CATCHABLE:
-            handler = _signal.getsignal(number)
+        for number, handler in zip(CATCHABLE, map(_signal.getsignal, CATCHABLE)):
             if callable(handler) and handler is not self.recorder:
                 self.real[number] = handler
                 _signal.signal(number, self.recorder)

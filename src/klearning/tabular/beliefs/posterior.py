@@ -97,20 +97,34 @@ def check_derived(p: Posterior, fresh: Posterior, name: str) -> None:
 @kernel(inline=True)
 def derive(p: Posterior, a: int, s: int) -> None:
     """Bring what follows from the statistics of (a, s) up to date."""
+    derive_reward(p, a, s)
+    if p.learns:
+        derive_scale(p, a, s)
+
+
+@kernel(inline=True)
+def derive_reward(p: Posterior, a: int, s: int) -> None:
     squares = p.reward_squares[a, s] if learns_noise(p.prior) else 0.0
     mean, variance = reward_posterior(p.prior, p.visits[a, s], p.reward_sums[a, s], squares)
     p.model.reward[a, s] = mean
     p.variance[a, s] = variance
-    if p.learns:
-        weight = p.total + p.moves[a, s]
-        p.model.scale[a, s] = p.discount / weight if weight > 0.0 else 0.0
+
+
+@kernel(inline=True)
+def derive_scale(p: Posterior, a: int, s: int) -> None:
+    weight = p.total + p.moves[a, s]
+    p.model.scale[a, s] = p.discount / weight if weight > 0.0 else 0.0
 
 
 @kernel
 def derive_all(p: Posterior) -> None:
     for a in range(p.visits.shape[0]):
         for s in range(p.visits.shape[1]):
-            derive(p, a, s)
+            derive_reward(p, a, s)
+    if p.learns:
+        for a in range(p.visits.shape[0]):
+            for s in range(p.visits.shape[1]):
+                derive_scale(p, a, s)
 
 
 @kernel
