@@ -23,6 +23,7 @@ from klearning.deep import DQN, DeepKLearning
 from klearning.deep.learner import DeepLearner
 
 UPDATES = 500
+SIDE_BY_SIDE = 16
 BOX = spaces.Box(-1.0, 1.0, (4,))
 
 
@@ -48,6 +49,32 @@ def acting(rounds: int) -> float:
         learner.abandon_episode()
 
     return least(episode, rounds, 500)
+
+
+def acting_together(rounds: int) -> float:
+    """Per step of one environment, of `SIDE_BY_SIDE`."""
+    learner = DeepLearner(DeepKLearning(train_every=10**6), BOX, spaces.Discrete(2), 10**6)
+    x, forks = np.full(4, 0.3, np.float32), []
+    for _ in range(SIDE_BY_SIDE):
+        learner.act(x)
+        forks.append(learner.fork_episode())
+        forks[-1].observe(0.0, x)
+
+    def steps() -> None:
+        for _ in range(100):
+            learner.learn_together(forks)
+            learner.act_together(forks, [x] * SIDE_BY_SIDE, [None] * SIDE_BY_SIDE)
+            for fork in forks:
+                fork.observe(0.0, x)
+
+    return least(steps, rounds, 100 * SIDE_BY_SIDE)
+
+
+def replay_size() -> float:
+    """Megabytes of the replay buffer for pictures of bytes, 10 × 10 pixels in 4 channels."""
+    agent = DeepKLearning()
+    learner = DeepLearner(agent, spaces.Box(0, 255, (10, 10, 4), np.uint8), spaces.Discrete(6), 1000, blank=True)
+    return agent.capacity * learner.step_bytes / 1e6
 
 
 def updating(agent: Any, rounds: int) -> tuple[float, ...]:
@@ -97,6 +124,7 @@ def main() -> None:
     dqn, *_ = updating(DQN(), rounds)
     rows = [
         ("act and observe, a step of four numbers", f"{acting(rounds):.0f}"),
+        (f"the same in {SIDE_BY_SIDE} environments side by side", f"{acting_together(rounds):.0f}"),
         ("an update of K-learning, batch 128", f"{ours:.0f}"),
         ("an update of DQN in the same loop", f"{dqn:.0f}"),
         ("a bare gradient step", f"{bare:.0f}"),
@@ -104,9 +132,10 @@ def main() -> None:
         ("K-learning in units of DQN", f"{ours / dqn:.2f}"),
         ("K-learning in units of the bare step", f"{ours / bare:.2f}"),
         ("K-learning in units of the bare step with a target network", f"{ours / with_target:.2f}"),
+        ("a replay buffer of 100,000 pictures of 10 × 10 × 4 bytes, MB", f"{replay_size():.0f}"),
     ]
     command = "JAX_PLATFORMS=cpu python -m bench.deep_speed"
-    with recorded("deep.speed", ("what", "µs of CPU, or ratio"), command) as row:
+    with recorded("deep.speed", ("what", "µs of CPU, ratio or size"), command) as row:
         for cells in rows:
             row(*cells)
 
