@@ -67,7 +67,7 @@ def test_no_code_hides_from_the_tests():
         assert block.language in LANGUAGES, f"{block.id}: {block.language!r} is none of {sorted(LANGUAGES)}"
         if block.skipped:
             assert "because" in (block.remark("test") or ""), f"{block.id} does not say why it is skipped"
-    assert sum(block.skipped for block in ALL) <= 8
+    assert sum(block.skipped for block in ALL) <= 10
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
