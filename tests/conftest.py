@@ -17,7 +17,8 @@ import pytest
 
 ONLY_NETWORKS = ("tests/deep/", "tests/extending/test_network.py")
 NETWORKS_FILES = (*ONLY_NETWORKS, "tests/pages/test_docs.py", "tests/cli/test_help.py")  # no other has such tests
-NETWORKS = (*ONLY_NETWORKS, "deep_k_learning", "evidence/deep", "deep_agent", "DeepKLearning", "simulator_for_deep")
+NETWORKS_PAGES = ("deep_k_learning", "own_network", "evidence/deep")
+NETWORKS = (*ONLY_NETWORKS, *NETWORKS_PAGES, "deep_agent", "DeepKLearning", "simulator_for_deep")
 RARE = "bonus='split', tolerance=1e-06, optimism='calibrated'"  # 15 s of kernels that nothing else needs: slow
 
 
