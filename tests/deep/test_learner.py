@@ -153,7 +153,7 @@ CRAFTED = {
     "action": (lambda s, a: a["memory.ring.action"].__setitem__(0, 3), r"ring.action\[0\]=3 is not from 0 to 2"),
     "mask": (lambda s, a: a["memory.ring.allowed"].__setitem__(0, 0.0), "a mask that allows nothing"),
     "terminal": (lambda s, a: a["memory.ring.terminal"].__setitem__(0, 0.5), "is neither 0 nor 1"),
-    "steps": (lambda s, a: s.update(steps=s["steps"] - 1), r"memory.seen=\d+ is not steps \+ learned, \d+"),
+    "steps": (lambda s, a: s.update(steps=s["steps"] - 1), r"memory.seen=\d+ is not steps=\d+"),
     "learned": (lambda s, a: s.update(learned=1), "learned=1 is more than step=0"),
     "episode": (lambda s, a: s.update(episodes_done=0), "returns is"),
     "moment": (lambda s, a: s.update(over=True), "over=True at step 0"),
