@@ -17,7 +17,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from klearning.numerics import checks
-from klearning.numerics.compile.kernels import kernel
+from klearning.numerics.compile.kernels import index, kernel
 from klearning.numerics.types import Floats
 from klearning.tabular.agents.confidence import Confidence, confidence, total_steps
 from klearning.tabular.agents.value_iteration import Planning, ValueIteration, planning, steps_to_go, update
@@ -38,13 +38,14 @@ def bernstein_bonus(p: Posterior, l: int, a: int, s: int, V: Floats, mean: float
     """The bonus BF of row (a, s) of the tables in layer l; ``mean`` is Σ_y P̂(y) V(y)."""
     A, S = p.visits.shape[0], p.model.layers[-1]
     L, n, rows = p.model.layers.size - 1.0, p.visits[a, s], p.model.rows
-    below = p.model.layers[l + 1] - p.model.table[l + 1]
+    below = index(p.model.layers[l + 1] - p.model.table[l + 1])
     variance = correction = 0.0
     last = l + 2 == p.model.layers.size  # nothing follows
-    for e in range(rows.start[a, s], rows.start[a, s] + (0 if last else rows.length[a, s])):
-        y, share = rows.succ[e], rows.weight[e] / p.moves[a, s]
+    first = index(rows.start[a, s])
+    for e in range(first, first + index(0 if last else rows.length[a, s])):
+        y, share = index(rows.succ[e]), rows.weight[e] / p.moves[a, s]
         visits, over = 0.0, True
-        for b in range(A):
+        for b in range(index(A)):
             if not np.isinf(p.visits[b, y]):  # else it is not allowed there
                 visits, over = visits + p.visits[b, y], False
         visits = np.inf if over else visits
@@ -60,10 +61,11 @@ def plan(memory: Planning, settings: Settings, t: int) -> None:
     L, (A, S) = layers.size - 1, Q.shape
     Lg = np.log(5.0 * S * A * total_steps(settings.confidence, L, t) / settings.confidence.delta)
     for l in range(L - 1, -1, -1):
-        for a in range(A):
+        low, first, width = index(layers[l]), index(table[l]), index(layers[l + 1] - layers[l])
+        for a in range(index(A)):
             expectation(p.model, l, a, V, mean)
-            for i in range(layers[l + 1] - layers[l]):
-                s, row = layers[l] + i, table[l] + i
+            for i in range(width):
+                s, row = low + i, first + i
                 n = p.visits[a, row]
                 if n > 0.0 and (p.moves[a, row] > 0.0 or l == L - 1):
                     bonus = 7.0 * L * Lg / np.sqrt(n)
