@@ -34,7 +34,7 @@ class Settings(NamedTuple):
 
 
 @kernel(inline=True)
-def bernstein_bonus(p: Posterior, l: int, a: int, s: int, V: Floats, mean: float, Lg: float) -> float:
+def bernstein_bonus(p: Posterior, l: int, a: int, s: index, V: Floats, mean: float, Lg: float) -> float:
     """The bonus BF of row (a, s) of the tables in layer l; ``mean`` is Σ_y P̂(y) V(y)."""
     A, S = p.visits.shape[0], p.model.layers[-1]
     L, n, rows = p.model.layers.size - 1.0, p.visits[a, s], p.model.rows
