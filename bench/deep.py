@@ -93,6 +93,7 @@ AGENTS: dict[str, DeepAgent[Any]] = {
     "BootstrappedDQN": BootstrappedDQN(),
     "EnsembleKLearning": EnsembleKLearning(),
 }
+LIBRARY = ("SB3 DQN", "SB3 DQN, by task")  # of bench.sb3
 COMPARED = ("DeepKLearning", "DQN")  # by default; the ensembles take twenty times as long
 SEARCHED = ("LunarLander", "DeepSea 20", "DeepSea 20, stochastic", "MountainCar", "CartPole", "Acrobot")
 LEARNING: tuple[dict[str, float], ...] = (
@@ -357,18 +358,44 @@ def verdict(task: Task, rows: list[Row]) -> str:
     return f"{'✓' if reached else '✗'} {task.goal:.0f}"
 
 
+def ahead(task: Task, rows: list[Row], others: list[Row]) -> str:
+    """The difference of mean greedy returns, with a 95% interval."""
+    if task.sea or min(len(rows), len(others)) < 2:
+        return ""
+    x, y = ([row["greedy"] for row in group] for group in (rows, others))
+    return f"{np.mean(x) - np.mean(y):+.1f} ± {np.hypot(interval(x), interval(y)):.1f}"
+
+
 def final_table(rows: list[Row], seeds: range) -> tuple[list[str], list[list[str]]]:
     """Mean ± interval (least to most), seeds; per task and agent."""
-    rows = [row for row in newest(rows).values() if row["seed"] in seeds and not row["settings"]]
-    agents = [name for name in AGENTS if any(row["agent"] == name for row in rows)]
+    agents, found = by_task(rows, seeds, tuple(AGENTS))
     lines = []
-    for name, task in TASKS.items():
-        own = {agent: [r for r in rows if (r["task"], r["agent"]) == (name, agent)] for agent in agents}
-        if any(own.values()):
-            length = f"{task.steps:,} steps" if task.steps else f"{task.episodes:,} episodes"
-            cells = [cell(task, own[agent]) for agent in agents]
-            lines.append([f"{name}, {length}", *cells, verdict(task, own.get("DeepKLearning", []))])
-    return ["task", *agents, "goal of DeepKLearning"], lines
+    for name, own in found.items():
+        task, ours, theirs = TASKS[name], own.get("DeepKLearning", []), own.get("DQN", [])
+        length = f"{task.steps:,} steps" if task.steps else f"{task.episodes:,} episodes"
+        cells = [cell(task, own[agent]) for agent in agents]
+        lines.append([f"{name}, {length}", *cells, ahead(task, ours, theirs), verdict(task, ours)])
+    return ["task", *agents, "DeepKLearning − DQN", "goal of DeepKLearning"], lines
+
+
+def library_table(rows: list[Row], seeds: range) -> tuple[list[str], list[list[str]]]:
+    """As above, beside the agents of Stable-Baselines3: the tasks that one of them has played."""
+    agents, found = by_task(rows, seeds, (*COMPARED, *LIBRARY))
+    played = {name: own for name, own in found.items() if any(own.get(agent) for agent in LIBRARY)}
+    return ["task", *agents], [
+        [name, *(cell(TASKS[name], own[agent]) for agent in agents)] for name, own in played.items()
+    ]
+
+
+def by_task(rows: list[Row], seeds: range, names: tuple[str, ...]) -> tuple[list[str], dict[str, dict[str, list[Row]]]]:
+    """The agents that have rows, of these names; and the rows with default settings, by task and agent."""
+    rows = [row for row in newest(rows).values() if row["seed"] in seeds and not row["settings"]]
+    agents = [name for name in names if any(row["agent"] == name for row in rows)]
+    found = {
+        name: {agent: [r for r in rows if (r["task"], r["agent"]) == (name, agent)] for agent in agents}
+        for name in TASKS
+    }
+    return agents, {name: own for name, own in found.items() if any(own.values())}
 
 
 def search_table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
@@ -432,6 +459,7 @@ def main() -> None:
         which = f"--seeds {seeds[0]}-{seeds[-1]}"
         for name, (headings, lines), command in (
             ("deep.seeds", final_table(read(given.out), seeds), f"python -m bench.deep {which}"),
+            ("deep.sb3", library_table(read(given.out), seeds), f"python -m bench.sb3 {which}"),
             ("deep.search", search_table(read(given.out)), "python -m bench.deep --search"),
         ):
             if lines:

@@ -142,6 +142,31 @@ def test_the_best_mixtures_by_enumeration(seed):
                 assert value(*mean) >= best - 1e-9 * abs(best)
 
 
+def best_return(p, reward):
+    """Of any policy, if these are the rewards."""
+    V = None
+    for l, (_, P, _, _) in reversed(list(enumerate(dense(p)))):
+        here = reward[:, p.model.layers[l] : p.model.layers[l + 1]]
+        V = (here if P is None else here + P @ V).max(axis=0)
+    return float(V @ p.model.initial)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_policy_improves_the_best_mixture_at_its_own_eta(seed):
+    """Both problems are concave: a mixture is best if it is greedy for reward + η gain, with the η of its optimum."""
+    p = belief_after(PRIORS[0], 2 * seed, seed, (4, 4, 4), 3).posterior()
+    gain = np.random.default_rng(seed).random((3, 12)) ** 4
+    reward, work = p.model.reward, edge(3, 12)
+    for scale in np.geomspace(1e-3, 1e2, 24):
+        for by_ratio, aim in ((True, best_return(p, reward) + scale), (False, scale)):
+            for warm in (0.0, 1e-3, 1e6):
+                found = best_on_frontier(p.model, gain, by_ratio, aim, warm, work)
+                q = found.share
+                J, C = ((1 - q) * x + q * y for x, y in zip(found.low, found.high, strict=True))
+                eta = (aim - J) / (2.0 * C) if by_ratio else 0.5 * np.sqrt(aim / C)
+                assert J + eta * C == pytest.approx(best_return(p, reward + eta * gain), rel=1e-6)
+
+
 def test_an_estimate_below_the_best_return_is_followed_greedily():
     p = belief_after(PRIORS[0], 5).posterior()
     best, gain = computed(p)
