@@ -188,11 +188,11 @@ def read_reward(reward: Any, step: int) -> float:
     except (TypeError, ValueError):
         several = "; for a vector of environments let kl.learn(agent, envs) play" if np.ndim(reward) else ""
         raise ValueError(f"reward={reward!r} of step {step} is not a number: give a float{several}") from None
+    if -LARGEST <= r <= LARGEST:
+        return r
     if not isfinite(r):
         raise ValueError(f"reward={reward!r} of step {step} is not finite: fix the simulator, or clip its rewards")
-    if abs(r) > LARGEST:
-        raise ValueError(f"reward={reward!r} of step {step} is beyond {LARGEST:g}: give rewards in larger units")
-    return r
+    raise ValueError(f"reward={reward!r} of step {step} is beyond {LARGEST:g}: give rewards in larger units")
 
 
 def misuse(called: str, actor: Actor, waiting: bool) -> str:

@@ -81,7 +81,9 @@ def reset(env: Any, seed: int | None) -> tuple[Any, Mapping[str, Any]]:
 def step(env: Any, action: Any) -> tuple[Any, Any, Any, Any, Mapping[str, Any]]:
     """Observation, reward, terminated, truncated and info after an action."""
     answer = env.step(action)
-    if not isinstance(answer, tuple) or len(answer) != 5 or not isinstance(answer[4], (dict, Mapping)):  # dict is fast
+    if type(answer) is tuple and len(answer) == 5 and type(answer[4]) is dict:  # almost always, and fast
+        return answer
+    if not isinstance(answer, tuple) or len(answer) != 5 or not isinstance(answer[4], Mapping):
         raise ValueError(
             f"step() returned {answer!r}, and Gymnasium's returns (observation, reward, terminated, truncated, info): "
             f"{OLD_GYM}"

@@ -97,14 +97,13 @@ def check_derived(p: Posterior, fresh: Posterior, name: str) -> None:
 @kernel(inline=True)
 def derive(p: Posterior, a: int, s: int) -> None:
     """Bring what follows from the statistics of (a, s) up to date."""
-    derive_reward(p, a, s)
+    derive_reward(p, a, s, p.reward_squares[a, s] if learns_noise(p.prior) else 0.0)
     if p.learns:
         derive_scale(p, a, s)
 
 
 @kernel(inline=True)
-def derive_reward(p: Posterior, a: int, s: int) -> None:
-    squares = p.reward_squares[a, s] if learns_noise(p.prior) else 0.0
+def derive_reward(p: Posterior, a: int, s: int, squares: float) -> None:
     mean, variance = reward_posterior(p.prior, p.visits[a, s], p.reward_sums[a, s], squares)
     p.model.reward[a, s] = mean
     p.variance[a, s] = variance
@@ -118,9 +117,14 @@ def derive_scale(p: Posterior, a: int, s: int) -> None:
 
 @kernel
 def derive_all(p: Posterior) -> None:
-    for a in range(p.visits.shape[0]):
-        for s in range(p.visits.shape[1]):
-            derive_reward(p, a, s)
+    if learns_noise(p.prior):
+        for a in range(p.visits.shape[0]):
+            for s in range(p.visits.shape[1]):
+                derive_reward(p, a, s, p.reward_squares[a, s])
+    else:  # in a loop of its own, which is vectorised
+        for a in range(p.visits.shape[0]):
+            for s in range(p.visits.shape[1]):
+                derive_reward(p, a, s, 0.0)
     if p.learns:
         for a in range(p.visits.shape[0]):
             for s in range(p.visits.shape[1]):

@@ -66,15 +66,17 @@ def reward_posterior(prior: RewardPrior, visits: float, reward_sum: float, squar
 
     There it is `FORBIDDEN` if the action is not allowed, and nothing if the episode is over.
     """
-    if np.isinf(visits):
-        return (FORBIDDEN if reward_sum <= FORBIDDEN else 0.0), 0.0
-    if np.isinf(prior.strength):
-        return prior.mean, 0.0
     weight = prior.strength + visits
-    if weight == 0.0:  # noiseless rewards, none seen yet
-        return prior.mean, prior.variance
     noise = mean_noise(prior, visits, reward_sum, squares)
-    return (prior.strength * prior.mean + reward_sum) / weight, noise / (weight + prior.shift)
+    # values are chosen at the end, so that loops over states are vectorised
+    mean, variance = (prior.strength * prior.mean + reward_sum) / weight, noise / (weight + prior.shift)
+    if weight == 0.0:  # noiseless rewards, none seen yet
+        mean, variance = prior.mean, prior.variance
+    if np.isinf(prior.strength):
+        mean, variance = prior.mean, 0.0
+    if np.isinf(visits):
+        mean, variance = (FORBIDDEN if reward_sum <= FORBIDDEN else 0.0), 0.0
+    return mean, variance
 
 
 @kernel(inline=True)
