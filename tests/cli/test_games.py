@@ -56,6 +56,7 @@ def test_games_and_players_are_listed():
 
 
 WRONG = {
+    "run rock_paper_scissors --device gpu": "device='gpu' plays no games",
     "run rock_paper_scissors PSRL": "player='PSRL' is unknown",
     "run deep_sea KLearning --opponent exp3": "game='deep_sea' is unknown",
     "run rock_paper_scissors --opponent best": "player='best' is unknown",

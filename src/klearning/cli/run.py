@@ -101,7 +101,9 @@ def run(
     chosen = parse(seeds)
     count = len(chosen) if isinstance(chosen, list) else checks.whole("seeds", chosen)
     [entry] = read_entries(world, world_options, [(agent, agent_options)], opponent, prior_options)
-    more = {"device": device} if entry.unit == "episodes" else {}
+    if device != "cpu" and entry.unit != "episodes":
+        raise ValueError(f"device={device!r} plays no games: leave --device out")
+    more = {} if device == "cpu" else {"device": device}
     with progress(entry.unit, episodes * count) as advance:
         runs = entry.play(episodes=episodes, seeds=chosen, threads=threads, progress=advance, keep=keep, **more)
     show_result(runs, as_json)
