@@ -50,7 +50,7 @@ def next_log_temperature(log_tau: Array, numbers: Array, step: Array | float) ->
     return log_tau - step * (entropy - bonus) / (entropy + bonus + 1e-30)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DeepAgent(Generic[Memory]):
     """Settings of networks and training."""
 
@@ -91,6 +91,11 @@ class DeepAgent(Generic[Memory]):
             elif field.type is float:
                 value = checks.number(name, value, 0.0, 1.0 if name in self.at_most_one else LARGEST, above=not zero)
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        """A call with the settings that differ from the defaults."""
+        settings = ((field.name, getattr(self, field.name), field.default) for field in fields(self))
+        return f"{type(self).__name__}({', '.join(f'{name}={x!r}' for name, x, usual in settings if x != usual)})"
 
     def begin(self, key: Array, like: Array, points: int, actions: int) -> Memory:
         """The initial memory. ``like`` are example features; integers are below ``points``."""

@@ -32,7 +32,7 @@ class Memory(NamedTuple):
     seen: Array  # steps
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DQN(DeepAgent[Memory]):
     """Q-values by a network, ε-greedy."""
 

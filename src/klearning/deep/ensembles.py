@@ -41,7 +41,7 @@ class Memory(NamedTuple):
     seen: Array  # steps
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BootstrappedDQN(DeepAgent[Memory]):
     """An ensemble with random priors; one member acts through an episode."""
 
@@ -102,7 +102,7 @@ class BootstrappedDQN(DeepAgent[Memory]):
         return m._replace(largest=jnp.maximum(m.largest, jnp.max(weight * jnp.abs(block.reward))))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EnsembleKLearning(BootstrappedDQN):
     """The same ensemble, acting on the disagreement of its members."""
 

@@ -74,7 +74,7 @@ class Memory(NamedTuple):
     seen: Array  # steps
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DeepKLearning(DeepAgent[Memory]):
     """K-values by a network, uncertainty by counts of tiles."""
 

@@ -12,7 +12,7 @@ Networks learn where JAX computes. They act in NumPy, on a copy that is made aft
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -494,7 +494,7 @@ class DeepLearner:
 
     def __repr__(self) -> str:
         done = f"episodes={self.episodes_done}, steps={self.steps:,}"
-        return f"DeepLearner({short_repr(self.given)}, horizon={self.horizon}, {done})"
+        return f"DeepLearner({self.given!r}, horizon={self.horizon}, {done})"
 
     def _repr_html_(self) -> str:
         facts = {
@@ -504,19 +504,13 @@ class DeepLearner:
             "actions": f"{self.actions.count} of {self.actions.space}",
             **{name: x for name, x in self.diagnostics.items() if self.episodes_done},
         }
-        return html_summary(f"DeepLearner: {short_repr(self.given)}", facts)
+        return html_summary(f"DeepLearner: {self.given!r}", facts)
 
 
 def for_pictures(agent: DeepAgent[Any], space: spaces.Space[Any], actions: int) -> DeepAgent[Any]:
     """The agent, with convolutions if it sees pictures and has neither features nor a network of its own."""
     shape = picture_of(space) if agent.features is None and agent.network is None else None
     return agent if shape is None else replace(agent, network=convolutions(shape, agent.heads * actions))
-
-
-def short_repr(agent: DeepAgent[Any]) -> str:
-    """With only those settings that are not the defaults."""
-    settings = ((f.name, getattr(agent, f.name), f.default) for f in fields(agent))
-    return f"{type(agent).__name__}({', '.join(f'{name}={x!r}' for name, x, usual in settings if x != usual)})"
 
 
 def draw(chances: Floats, u: float) -> int:
