@@ -4,6 +4,7 @@
     python -m bench.calibrated_study run --only search     # twelve settings of each agent, on worlds of tuning
     python -m bench.calibrated_study run --held-out --workers 16 --limit-seconds 500
     python -m bench.calibrated_study cost                  # time of an episode, in turns, on an idle machine
+    python -m bench.calibrated_study phases                # what early and late episodes lose, on worlds of tuning
     python -m bench.calibrated_tables                      # the tables of the page, then `make pages`
 
 `STEPS` lists what is run, the most important first. A job is one agent on a chunk of worlds. Its numbers are a small
@@ -14,6 +15,7 @@ their own. A study that was played on several machines is the union of their fol
 """
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -423,6 +425,41 @@ def cost(given: argparse.Namespace) -> None:
     write_whole(given.out / "cost.json", (json.dumps(found) + "\n").encode())
 
 
+PHASE_CASES, PHASES, PHASE_WORLDS = ("4×2×2", "4×4×2", "4×4×4"), (0, 100, 300, 1000, 3000, 10_000), 100
+
+
+def phases(given: argparse.Namespace) -> None:
+    """By phase: the share of episodes that follow a draw, what they and the others lose, and what doubled counts do."""
+    found: dict[str, list[Numbers]] = {}
+    for case in PHASE_CASES:
+        lost, drawn = played_by(OURS, case)
+        doubled, _ = played_by(DOUBLED, case)
+        found[case] = []
+        for ends in itertools.pairwise(PHASES):
+            now = slice(*ends)
+            follows = drawn[:, now] > 0.0
+            each = follows, lost[:, now][follows], lost[:, now][~follows], doubled[:, now]
+            found[case].append([float(x.mean()) for x in each])
+        print(case, np.round(found[case], 4).tolist(), flush=True)
+    given.out.mkdir(parents=True, exist_ok=True)
+    write_whole(given.out / "phases.json", (json.dumps(found) + "\n").encode())
+
+
+def played_by(agent: str, case: str) -> tuple[Any, Any]:
+    """Regret and the diagnostic `thompson` of every episode, (worlds, episodes); zeros if there is none."""
+    L, S, A = sizes_of(case)
+    played = []
+    for seed in range(TUNING, TUNING + PHASE_WORLDS):
+        world = kl.random_mdp(S, A, L, COINS, seed)
+        trial = Trial(AGENTS[agent], world, COINS, seed, PHASES[-1])
+        trial.advance(PHASES[-1])
+        lost, names = optimal_value(world) - trial.log.values, AGENTS[agent].diagnostics
+        drawn = trial.log.diagnostics[names.index("thompson")] if "thompson" in names else np.zeros_like(lost)
+        played.append((lost, drawn))
+    lost, drawn = np.array(played).transpose(1, 0, 2)
+    return lost, drawn
+
+
 def read(out: Path) -> dict[str, dict[str, dict[str, Any]]]:
     """The numbers of all jobs that are done: by part, case and agent, an array (worlds, numbers) and nan if missing."""
     found: dict[tuple[str, str, str], dict[int, Numbers]] = {}
@@ -440,7 +477,7 @@ def read(out: Path) -> dict[str, dict[str, dict[str, Any]]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=("run", "estimate", "cost"))
+    parser.add_argument("command", choices=("run", "estimate", "cost", "phases"))
     parser.add_argument("--out", type=Path, default=OUT, help="the folder of results; default: %(default)s")
     parser.add_argument("--held-out", action="store_true", help="worlds by which nothing was chosen")
     parser.add_argument("--only", nargs="+", default=[], help=f"of {', '.join(PARTS)}, or cases such as 4×2×2")
@@ -449,7 +486,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--limit-seconds", type=float, default=np.inf, help="no job is begun later")
     given = parser.parse_args()
-    {"run": run, "estimate": estimate, "cost": cost}[given.command](given)
+    {"run": run, "estimate": estimate, "cost": cost, "phases": phases}[given.command](given)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ resampled worlds. Numbers do not depend on the machine, apart from the cost.
 """
 
 import argparse
+import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 
 from bench import calibrated_study as study
 from bench.bayes_optimal import least_bandit_regret, least_regret_of_two_layers
-from bench.calibrated_study import FAMILY, OURS, THOMPSON
+from bench.calibrated_study import DOUBLED, FAMILY, OURS, THOMPSON
 from bench.record import record
 from klearning.numerics.statistics import mean_interval
 from klearning.numerics.types import Floats
@@ -35,19 +36,19 @@ def main() -> None:
     results = study.read(study.folder(given.out, not given.tuning))
     if search := study.read(study.folder(given.out, False)).get("search"):
         results["search"] = search
-    for name, (headings, rows, part) in tables(results, given.out / "cost.json").items():
+    for name, (headings, rows, part) in tables(results, given.out).items():
         print(f"\n{name}\n\n| {' | '.join(headings)} |\n|{'---|' * len(headings)}")
         print("\n".join(f"| {' | '.join(map(str, row))} |" for row in rows), flush=True)
         if not given.shown:
             worlds = "" if given.tuning or part.startswith("search") else " --held-out"
-            command = "cost" if part == "cost" else f"run{worlds} --only {part}"
+            command = part if part in ("cost", "phases") else f"run{worlds} --only {part}"
             device = "" if part == "cost" else "Any machine"
             record(f"calibrated.{name}", f"python -m bench.calibrated_study {command}", headings, rows, device=device)
 
 
-def tables(results: dict[str, dict[str, By]], costs: Path) -> dict[str, tuple[list[str], Rows, str]]:
+def tables(results: dict[str, dict[str, By]], folder: Path) -> dict[str, tuple[list[str], Rows, str]]:
     """Headings, rows and part of every table of which there are numbers."""
-    ratios = ["L×S×A", "MDPs", THOMPSON, *OTHERS]
+    ratios = ["L×S×A", "MDPs", THOMPSON, *OTHERS, f"{OURS} ÷ counts × 2"]
     tails = ["L×S×A", THOMPSON, *OTHERS]
     made: dict[str, tuple[list[str], Rows, str]] = {}
     for part, point in (("sizes", 1), ("long", 1), ("priors", 1)):
@@ -68,8 +69,10 @@ def tables(results: dict[str, dict[str, By]], costs: Path) -> dict[str, tuple[li
         agents = [agent for agent in FAMILY if any(agent in by for part in elsewhere for by in results[part].values())]
         rows = [row for part in elsewhere for row in elsewhere_rows(part, results[part], agents)]
         made["elsewhere"] = ["case", *agents], rows, " ".join(elsewhere)
-    if costs.exists():
-        made["cost"] = cost_table(json.loads(costs.read_text()))
+    for name, table in (("cost", cost_table), ("phases", phase_table)):
+        path = folder / f"{name}.json"
+        if path.exists():
+            made[name] = table(json.loads(path.read_text()))
     return made
 
 
@@ -108,7 +111,9 @@ def cells(by: By, point: int, cell: Callable[[Floats, Floats], str]) -> Iterator
 def ratio_row(case: str, by: By, point: int) -> list[Any]:
     theirs = by[THOMPSON][:, point]
     theirs = theirs[np.isfinite(theirs)]
-    return [case, theirs.size, f"{theirs.mean():.4g}", *cells(by, point, lambda x, y: with_interval(*ratio(x, y)))]
+    shown = cells(by, point, lambda x, y: with_interval(*ratio(x, y)))
+    x, y = paired(by[OURS][:, point], by[DOUBLED][:, point])
+    return [case, theirs.size, f"{theirs.mean():.4g}", *shown, with_interval(*ratio(x, y))]
 
 
 def tail_row(case: str, by: By, point: int) -> list[Any]:
@@ -219,6 +224,17 @@ def cost_table(costs: dict[str, dict[str, list[float]]]) -> tuple[list[str], Row
         shown = (f"{np.median(np.array(by[agent]) / theirs):.2f}" for agent in OTHERS)
         rows.append([case, f"{np.median(theirs):.1f}", *shown])
     return ["L×S×A", f"{THOMPSON}, µs", *OTHERS], rows, "cost"
+
+
+def phase_table(phases: dict[str, list[list[float]]]) -> tuple[list[str], Rows, str]:
+    """Mean regret per episode, by phase."""
+    ends = [f"{first + 1:,} to {last:,}" for first, last in itertools.pairwise(study.PHASES)]
+    rows: Rows = [
+        [f"{case}, episodes {when}", f"{share:.2f}", *(f"{x:.4f}" for x in lost)]
+        for case, by in phases.items()
+        for when, (share, *lost) in zip(ends, by, strict=True)
+    ]
+    return ["L×S×A, episodes", "share of draws", "lost by draws", "lost by the others", DOUBLED], rows, "phases"
 
 
 if __name__ == "__main__":
