@@ -112,8 +112,9 @@ def ratio_row(case: str, by: By, point: int) -> list[Any]:
     theirs = by[THOMPSON][:, point]
     theirs = theirs[np.isfinite(theirs)]
     shown = cells(by, point, lambda x, y: with_interval(*ratio(x, y)))
-    x, y = paired(by[OURS][:, point], by[DOUBLED][:, point])
-    return [case, theirs.size, f"{theirs.mean():.4g}", *shown, with_interval(*ratio(x, y))]
+    both = [by[agent][:, point] for agent in (OURS, DOUBLED) if agent in by]
+    apart = with_interval(*ratio(*paired(*both))) if len(both) == 2 else "–"
+    return [case, theirs.size, f"{theirs.mean():.4g}", *shown, apart]
 
 
 def tail_row(case: str, by: By, point: int) -> list[Any]:
