@@ -38,7 +38,7 @@ from bench.gymnax_worlds import Game
 from bench.pure_worlds import Catch, DeepSea, PureEnvironment
 from bench.record import record
 from klearning.deep import DQN, BootstrappedDQN, DeepKLearning, EnsembleKLearning, convolutions
-from klearning.deep.agent import MOST, DeepAgent
+from klearning.deep.agent import DeepAgent
 from klearning.simulators.evaluation import play_returns
 from klearning.simulators.learn import learn
 
@@ -98,8 +98,7 @@ LIBRARY = ("SB3 DQN", "SB3 DQN, by task")  # of bench.sb3
 COMPARED = ("DeepKLearning", "DQN")  # by default; the ensembles take twenty times as long
 SEARCHED = ("LunarLander, half", "DeepSea 20", "MountainCar", "CartPole", "Acrobot")
 LEARNING: tuple[dict[str, float], ...] = (
-    {}, {"settle": 5_000.0}, {"settle": 20_000.0}, {"settle": MOST}, {"learning_rate": 2.5e-4},
-    {"learning_rate": 5e-4}, {"learning_rate": 1e-3},
+    {}, {"learning_rate": 2.5e-4}, {"learning_rate": 5e-4}, {"learning_rate": 1e-3}, {"polyak": 0.02}, {"polyak": 0.1},
 )  # fmt: skip
 SETTINGS: dict[str, tuple[dict[str, float], ...]] = {  # as many for each
     "DeepKLearning": (

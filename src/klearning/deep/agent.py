@@ -6,9 +6,7 @@
     after an episode: update what else the agent learns from it
 
 Targets y are computed for `DRAWN` updates at a time, by the target network before the first of them. What is deployed
-is the average of the networks over about the last `AVERAGED` updates, which swings less than the last one. A target
-network must move fast while news is rare, so that it spreads, and slowly later, so that learning is stable: after
-`settle` updates it takes ever smaller steps.
+is the average of the networks over about the last `AVERAGED` updates, which swings less than the last one.
 
 Everything is a pure function of arrays, used step by step in an environment (`learner.py`) and in one scan over many
 episodes (`bench/fused.py`).
@@ -61,7 +59,6 @@ class DeepAgent(Generic[Memory]):
     updates: int = 2  # per step of the environment
     train_every: int = 128  # steps; and at the end of an episode
     polyak: float = 0.05  # step of the target network per update
-    settle: int = MOST  # updates after which the target network moves ever slower, as 1/update
     discount: float = 0.99
     capacity: int = 100_000  # steps that are remembered
     features: str | Callable[[Any], Any] | None = None  # of observations; by default those of their space
@@ -223,8 +220,7 @@ class DeepAgent(Generic[Memory]):
                 loss, gradient = jax.value_and_grad(lambda params: self.loss(unflat(params), *batch))(params)
                 change, optimiser = adam.update(gradient, optimiser)
                 params = params + change
-                polyak = self.polyak * jnp.minimum(1.0, self.settle / optimiser[0].count)
-                target = target + polyak * (params - target)
+                target = target + self.polyak * (params - target)
                 return params, target, average, optimiser, mean_loss + 0.01 * (loss - mean_loss)
 
             count = DRAWN if whole else jnp.minimum(updates - i * DRAWN, DRAWN)

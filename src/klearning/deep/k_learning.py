@@ -8,10 +8,9 @@
     after an episode, with H = Σ entropy and C = Σ c over its steps:  log τ ← log τ − η (τH − C/τ)/(τH + C/τ)
 
 **Units.** Networks learn rewards in units of the largest |reward| so far, or 1. sd and σ are in units of `spread` times
-the root mean square of rewards, which bounds the spread of mean rewards between steps: one large reward does not make
-every unseen step look like another. The unit is at least 1 until it is known what steps pay: until a reward of `LARGE`
-or more was met, and the mean reward is further from 0 than `ERRORS` standard errors. Neither small costs nor noise
-alone end the hope for a reward.
+the mean |reward|, so a few large rewards do not make every unseen step look like another. The unit is at least 1 until
+it is known what steps pay: until a reward of `LARGE` or more was met, and the mean reward is further from 0 than
+`ERRORS` standard errors. Neither small costs nor noise alone end the hope for a reward.
 
 The last line is −η·tanh(log τ − log √(C/H)), with its fixed point at τ = √(C/H), that is τH = C/τ, as in the exact
 solver. It is a heuristic, exact in its limits without `largest_bonus`: nothing is proved for networks.
@@ -67,6 +66,7 @@ class Memory(NamedTuple):
     largest: Array  # |reward| so far, or 1
     mean: Array  # of rewards
     square: Array  # the mean of their squares
+    size: Array  # the mean of their absolute values
     peak: Array  # the largest of them
     sd: Array  # of the belief about a mean reward, in units of `largest`
     scaling: Scaling
@@ -79,7 +79,7 @@ class DeepKLearning(DeepAgent[Memory]):
     """K-values by a network, uncertainty by counts of tiles."""
 
     sd: float = 1.0  # prior standard deviation of mean rewards, in units that follow from rewards
-    spread: float = 0.5  # the unit once rewards are known, in units of their root mean square
+    spread: float = 0.5  # the unit once rewards are known, in units of the mean |reward|
     noise: float = 0.04  # prior guess of the standard deviation of rewards, in the same units
     noise_strength: float = 1.0  # number of visits that this guess is worth
     temperature: float = 0.3  # initial
@@ -88,8 +88,7 @@ class DeepKLearning(DeepAgent[Memory]):
     tilings: int = 8
     tiles: int = 2**13  # per tiling and scale
     largest_bonus: float | None = 1.0  # in standard deviations of the belief about a mean reward
-    learning_rate: float = 5e-4  # this and the next, the bound and σ fitted: docs/evidence/deep.md
-    settle: int = 20_000
+    learning_rate: float = 5e-4  # this, the bound and σ fitted: docs/evidence/deep.md
 
     heads: ClassVar[int] = 2  # W and Q
     diagnostics: ClassVar[tuple[str, ...]] = ("temperature", "entropy", "c", "loss")
@@ -116,7 +115,7 @@ class DeepKLearning(DeepAgent[Memory]):
         target, average = (jax.tree.map(jnp.copy, params) for _ in range(2))
         return Memory(
             params, target, average, optimiser, zero, tilings, known, jnp.log(self.temperature * one), one, zero,
-            zero, zero, self.sd * one, new_scaling(like), ring, jnp.zeros((), jnp.int32),
+            zero, zero, zero, self.sd * one, new_scaling(like), ring, jnp.zeros((), jnp.int32),
         )  # fmt: skip
 
     def c(self, m: Memory, z: Array) -> Array:
@@ -159,7 +158,7 @@ class DeepKLearning(DeepAgent[Memory]):
 
     def acting(self, memory: Any) -> Any:
         known = memory.counts._replace(visits=None, sums=None, squares=None)
-        return super().acting(memory)._replace(counts=known, mean=None, square=None, peak=None)
+        return super().acting(memory)._replace(counts=known, mean=None, square=None, size=None, peak=None)
 
     def values(self, m: Memory, params: Any, z: Array) -> tuple[Array, ...]:
         """W and Q, (…, actions); W alone if the network has one value per action."""
@@ -193,13 +192,13 @@ class DeepKLearning(DeepAgent[Memory]):
     def on_steps(self, m: Memory, block: Steps, weight: Array) -> Memory:
         peak = jnp.maximum(m.peak, jnp.max(weight * jnp.abs(block.reward)))
         largest = jnp.maximum(peak, 1.0)
-        mean, square = (
+        mean, square, size = (
             old + jnp.sum(weight * (new - old)) / jnp.maximum(m.seen, 1)
-            for old, new in ((m.mean, block.reward), (m.square, block.reward**2))
+            for old, new in ((m.mean, block.reward), (m.square, block.reward**2), (m.size, jnp.abs(block.reward)))
         )
         told = (peak >= LARGE) & (mean**2 * m.seen > ERRORS**2 * (square - mean**2))
         before = m.sd * m.largest / self.sd
-        now = jnp.where(told, jnp.maximum(self.spread * square**0.5, LEAST_UNIT), jnp.maximum(square**0.5, 1.0))
+        now = jnp.where(told, jnp.maximum(self.spread * size, LEAST_UNIT), jnp.maximum(size, 1.0))
         unit = jnp.where(jnp.abs(jnp.log(now / before)) > TOLERANCE, now, before)
         sd, noise = (x * unit / largest for x in (self.sd, self.noise))
         at = counts.tiles_in_all_scales(m.tilings, m.counts, self.inputs(m, block.x))
@@ -214,8 +213,8 @@ class DeepKLearning(DeepAgent[Memory]):
         known = counts.valued(known, at, block.action, c, everywhere=(largest > m.largest) | (unit != before))
         log_tau = m.log_tau - jnp.log(largest / m.largest)  # the same in the units of rewards
         return m._replace(
-            tilings=tilings, counts=known, largest=largest, mean=mean, square=square, peak=peak,
-            sd=sd, log_tau=log_tau,
+            tilings=tilings, counts=known, largest=largest, mean=mean, square=square, size=size, peak=peak, sd=sd,
+            log_tau=log_tau,
         )  # fmt: skip
 
     def on_episode_end(self, m: Memory, numbers: Array, episodes: Array | int = 1) -> Memory:
