@@ -384,15 +384,16 @@ def test_a_tile_that_is_taken_by_chance_is_not_a_repeat():
 UNITS = {
     "small costs": (np.full(20, -0.4), 1.0),
     "noise": (np.tile([0.6, -0.6], 10), 1.0),
-    "half of them": (np.tile([0.0, 0.8], 10), 0.4),  # 4.47 standard errors from 0
+    "half of them": (np.tile([0.0, 0.8], 10), 0.8 * 0.5**0.5),  # 4.47 standard errors from 0
+    "of two sizes": (np.tile([0.4, 0.8], 10), 0.6),
     "a fourth of them": (np.tile([0.0, 0.0, 0.0, 0.8], 5), 1.0),  # 2.6 of them
     "one large reward": (np.append(np.ones(19), -100.0), 119 / 20),
 }
-KNOWN = ("half of them",)  # the cases in which it is
+KNOWN = ("half of them", "of two sizes")  # the cases in which it is
 
 
 @pytest.mark.parametrize("case", UNITS)
-def test_the_hope_is_the_mean_size_of_rewards_once_it_is_known(case):
+def test_the_hope_is_the_usual_size_of_rewards_once_it_is_known(case):
     """Times `spread`; or 1 at least, until then. And the temperature keeps its size in the units of rewards."""
     (rewards, unit), agent = UNITS[case], DeepKLearning(**SMALL)
     unit *= agent.spread if case in KNOWN else 1.0

@@ -8,9 +8,10 @@
     after an episode, with H = Σ entropy and C = Σ c over its steps:  log τ ← log τ − η (τH − C/τ)/(τH + C/τ)
 
 **Units.** Networks learn rewards in units of the largest |reward| so far, or 1. sd and σ are in units of `spread` times
-the mean |reward|, so a few large rewards do not make every unseen step look like another. The unit is at least 1 until
-it is known what steps pay: until a reward of `LARGE` or more was met, and the mean reward is further from 0 than
-`ERRORS` standard errors. Neither small costs nor noise alone end the hope for a reward.
+E|r| / √P(r ≠ 0): the root mean square of rewards, if all that are not 0 were of the same size. So a few large rewards
+do not make every unseen step look like another. The unit is at least 1 until it is known what steps pay: until a reward
+of `LARGE` or more was met, and the mean reward is further from 0 than `ERRORS` standard errors. Neither small costs nor
+noise alone end the hope for a reward.
 
 The last line is −η·tanh(log τ − log √(C/H)), with its fixed point at τ = √(C/H), that is τH = C/τ, as in the exact
 solver. It is a heuristic, exact in its limits without `largest_bonus`: nothing is proved for networks.
@@ -49,6 +50,7 @@ from klearning.numerics import checks
 LARGE = 0.5  # |reward|
 ERRORS = 4.0
 LEAST_UNIT = 1e-3  # of rewards
+LEAST_SHARE = 1e-6  # of rewards that are not 0
 TOLERANCE = 0.1  # of log sd: all tiles are valued again if it moves further
 
 
@@ -67,6 +69,7 @@ class Memory(NamedTuple):
     mean: Array  # of rewards
     square: Array  # the mean of their squares
     size: Array  # the mean of their absolute values
+    paid: Array  # the share of them that are not 0
     peak: Array  # the largest of them
     sd: Array  # of the belief about a mean reward, in units of `largest`
     scaling: Scaling
@@ -79,7 +82,7 @@ class DeepKLearning(DeepAgent[Memory]):
     """K-values by a network, uncertainty by counts of tiles."""
 
     sd: float = 1.0  # prior standard deviation of mean rewards, in units that follow from rewards
-    spread: float = 0.5  # the unit once rewards are known, in units of the mean |reward|
+    spread: float = 0.5  # the unit once rewards are known, in units of E|r| / √P(r ≠ 0)
     noise: float = 0.04  # prior guess of the standard deviation of rewards, in the same units
     noise_strength: float = 1.0  # number of visits that this guess is worth
     temperature: float = 0.3  # initial
@@ -115,7 +118,7 @@ class DeepKLearning(DeepAgent[Memory]):
         target, average = (jax.tree.map(jnp.copy, params) for _ in range(2))
         return Memory(
             params, target, average, optimiser, zero, tilings, known, jnp.log(self.temperature * one), one, zero,
-            zero, zero, zero, self.sd * one, new_scaling(like), ring, jnp.zeros((), jnp.int32),
+            zero, zero, zero, zero, self.sd * one, new_scaling(like), ring, jnp.zeros((), jnp.int32),
         )  # fmt: skip
 
     def c(self, m: Memory, z: Array) -> Array:
@@ -158,7 +161,7 @@ class DeepKLearning(DeepAgent[Memory]):
 
     def acting(self, memory: Any) -> Any:
         known = memory.counts._replace(visits=None, sums=None, squares=None)
-        return super().acting(memory)._replace(counts=known, mean=None, square=None, size=None, peak=None)
+        return super().acting(memory)._replace(counts=known, mean=None, square=None, size=None, paid=None, peak=None)
 
     def values(self, m: Memory, params: Any, z: Array) -> tuple[Array, ...]:
         """W and Q, (…, actions); W alone if the network has one value per action."""
@@ -192,13 +195,13 @@ class DeepKLearning(DeepAgent[Memory]):
     def on_steps(self, m: Memory, block: Steps, weight: Array) -> Memory:
         peak = jnp.maximum(m.peak, jnp.max(weight * jnp.abs(block.reward)))
         largest = jnp.maximum(peak, 1.0)
-        mean, square, size = (
-            old + jnp.sum(weight * (new - old)) / jnp.maximum(m.seen, 1)
-            for old, new in ((m.mean, block.reward), (m.square, block.reward**2), (m.size, jnp.abs(block.reward)))
-        )
+        r = block.reward
+        pairs = (m.mean, r), (m.square, r**2), (m.size, jnp.abs(r)), (m.paid, (r != 0.0).astype(r.dtype))
+        mean, square, size, paid = (old + jnp.sum(weight * (new - old)) / jnp.maximum(m.seen, 1) for old, new in pairs)
+        usual = size / jnp.maximum(paid, LEAST_SHARE) ** 0.5
         told = (peak >= LARGE) & (mean**2 * m.seen > ERRORS**2 * (square - mean**2))
         before = m.sd * m.largest / self.sd
-        now = jnp.where(told, jnp.maximum(self.spread * size, LEAST_UNIT), jnp.maximum(size, 1.0))
+        now = jnp.where(told, jnp.maximum(self.spread * usual, LEAST_UNIT), jnp.maximum(usual, 1.0))
         unit = jnp.where(jnp.abs(jnp.log(now / before)) > TOLERANCE, now, before)
         sd, noise = (x * unit / largest for x in (self.sd, self.noise))
         at = counts.tiles_in_all_scales(m.tilings, m.counts, self.inputs(m, block.x))
@@ -213,8 +216,8 @@ class DeepKLearning(DeepAgent[Memory]):
         known = counts.valued(known, at, block.action, c, everywhere=(largest > m.largest) | (unit != before))
         log_tau = m.log_tau - jnp.log(largest / m.largest)  # the same in the units of rewards
         return m._replace(
-            tilings=tilings, counts=known, largest=largest, mean=mean, square=square, size=size, peak=peak, sd=sd,
-            log_tau=log_tau,
+            tilings=tilings, counts=known, largest=largest, mean=mean, square=square, size=size, paid=paid, peak=peak,
+            sd=sd, log_tau=log_tau,
         )  # fmt: skip
 
     def on_episode_end(self, m: Memory, numbers: Array, episodes: Array | int = 1) -> Memory:
