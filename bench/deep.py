@@ -81,10 +81,9 @@ TASKS: dict[str, Task] = {
     "Acrobot": Task(Acrobot(), steps=10_000, goal=-90),
     "LunarLander": Task("LunarLander-v3", steps=200_000, goal=200),
     "LunarLander, half": Task("LunarLander-v3", steps=100_000),
-    **{f"MinAtar {name}": Task(Game(f"{name}-MinAtar"), steps=1_000_000, envs=16)
+    **{f"MinAtar {name}{length}": Task(Game(f"{name}-MinAtar"), steps=steps, envs=16)
+       for length, steps in (("", 1_000_000), (", short", 300_000))
        for name in ("Asterix", "Breakout", "Freeway", "Seaquest", "SpaceInvaders")},
-    **{f"MinAtar {name}, short": Task(Game(f"{name}-MinAtar"), steps=300_000, envs=16)
-       for name in ("Breakout", "SpaceInvaders")},
 }  # fmt: skip
 SMALL = tuple(name for name, task in TASKS.items() if not isinstance(task.env, str | Game))
 

@@ -313,14 +313,8 @@ class DeepLearner:
         parts: tuple[Any, ...] = (
             x, self._chosen[first:end], self._rewards[first:end], after, terminal, masks[first:end]
         )  # fmt: skip
-        kinds: tuple[Any, ...] = (
-            self.features.like.dtype,
-            np.int32,
-            np.float32,
-            self.features.like.dtype,
-            np.float32,
-            np.float32,
-        )
+        seen, number = self.features.like.dtype, np.float32
+        kinds: tuple[Any, ...] = (seen, np.int32, number, seen, number, number)
         arrays = (np.asarray(part, kind) for part, kind in zip(parts, kinds, strict=True))
         padded = [np.concatenate([part, np.zeros((BLOCK - length, *part.shape[1:]), part.dtype)]) for part in arrays]
         return Steps(*map(jnp.asarray, padded)), length

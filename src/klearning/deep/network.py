@@ -57,10 +57,8 @@ def values(params: Parameters, x: Array, normal: bool) -> Array:
 
 def normalised(h: Any) -> Any:
     """h with mean 0 and variance 1 along the last axis."""
-    total, units = (
-        partial(module_of(h).add.reduce, axis=-1, keepdims=True),
-        h.shape[-1],
-    )  # twice as fast as methods
+    total = partial(module_of(h).add.reduce, axis=-1, keepdims=True)  # twice as fast as methods
+    units = h.shape[-1]
     h = h - total(h) / units
     return h * (total(h * h) / units + LEAST) ** -0.5
 
