@@ -1,6 +1,7 @@
 """This version against another one, row by row, in one run: python -m bench.against FOLDER [ROUNDS [WORD]]
 
-FOLDER holds the other version's checkout; only rows whose names have the WORD are measured, if there is one.
+FOLDER holds the other version's checkout; only rows whose names have the WORD are measured, if there is one. Rows
+are written to docs/evidence/data/performance.against.json; with a WORD, the others stay as they are.
 
 Two processes, one per version, take turns at every row: machines are noisy, and minutes apart they differ by more than
 versions do. A row's time is CPU time, the least of all turns; its ratio is that of the two. Rows use public names
@@ -154,11 +155,16 @@ def main() -> None:
         names, same = (answers.readline().rstrip("\n").split("\t") for _, answers in (before, after))
         if names != same:
             raise SystemExit("the two versions have not the same rows")
-        print("| row | before, ms | after, ms | after/before |\n| --- | --- | --- | --- |")
+        found = []
         for name in names:
             turns = [(ask(*before, name), ask(*after, name)) for _ in range(rounds)]
             old, new = (1e3 * min(times) for times in zip(*turns, strict=True))
-            print(f"| {name} | {old:.2f} | {new:.2f} | {new / old:.3f} |", flush=True)
+            found.append([name, f"{old:.2f}", f"{new:.2f}", f"{new / old:.3f}"])
+            print(*found[-1], sep=" | ", flush=True)
+    from bench.record import record  # of this version: workers have the other's sources
+
+    headings = ["row", "earlier version, CPU ms", "CPU ms", "ratio"]
+    record("performance.against", "python -m bench.against FOLDER", headings, found, keep=bool(word))
 
 
 if __name__ == "__main__":

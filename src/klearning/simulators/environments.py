@@ -80,9 +80,11 @@ def reset(env: Any, seed: int | None) -> tuple[Any, Mapping[str, Any]]:
 
 def step(env: Any, action: Any) -> tuple[Any, Any, Any, Any, Mapping[str, Any]]:
     """Observation, reward, terminated, truncated and info after an action."""
-    answer = env.step(action)
-    if type(answer) is tuple and len(answer) == 5 and type(answer[4]) is dict:  # almost always, and fast
-        return answer
+    return checked_step(env.step(action))
+
+
+def checked_step(answer: Any) -> tuple[Any, Any, Any, Any, Mapping[str, Any]]:
+    """The answer of an environment's `step`, if it is of Gymnasium's form."""
     if not isinstance(answer, tuple) or len(answer) != 5 or not isinstance(answer[4], Mapping):
         raise ValueError(
             f"step() returned {answer!r}, and Gymnasium's returns (observation, reward, terminated, truncated, info): "

@@ -19,10 +19,10 @@ from klearning.simulators.callbacks import LiveView
 from klearning.simulators.environments import (
     Environment,
     check_environment,
+    checked_step,
     opened_environment,
     reset,
     single_horizon,
-    step,
 )
 from klearning.simulators.episode_report import Callback, EpisodeReport, guarded
 from klearning.simulators.horizons import compare_with_limit, effective_horizon
@@ -349,6 +349,8 @@ def _play(
         action = actor.act(observation) if mask is None else actor.act(observation, action_mask=mask)
         if model is not None and value is None:
             value = model.mdp.value(tabulated(actor, model.mdp, model.observations))
-        observation, reward, terminated, truncated, info = step(env, action)
+        answer = env.step(action)
+        usual = type(answer) is tuple and len(answer) == 5 and type(answer[4]) is dict  # nearly always; a call is slow
+        observation, reward, terminated, truncated, info = answer if usual else checked_step(answer)
         actor.observe(reward, observation, terminated, truncated)
     return Moment(observation, info, bool(terminated), bool(truncated)), value

@@ -39,12 +39,16 @@ class SpaceIndex:
             raise ValueError(_too_many(field, space, self.points))
         self.known: dict[Key, int] = {}
         self.number = self._number_found if grows else self._number_mixed
+        self.point = self._point_met if grows else self._point
         self._start: int | None = None
         if isinstance(space, spaces.Discrete):  # the usual case, a microsecond faster
             self._start = int(space.start)
             self.number = self._number_met if grows else self._number_discrete
+            if not grows:
+                self.point = self._start.__add__
 
-    number: Callable[[Any], int]
+    number: Callable[[Any], int]  # of a point
+    point: Callable[[int], Any]  # of a number, as the space has it
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For those who send learners to other processes: how points are read is found out again there."""
@@ -132,13 +136,10 @@ class SpaceIndex:
         }
         return next(iter(shown.values())) if len(shown) == 1 else shown
 
-    def point(self, number: int) -> Any:
-        """The point of a number, as the space has it."""
-        return self._write(list(list(self.known)[number])) if self.grows else self._point(number)
+    def _point_met(self, number: int) -> Any:
+        return self._write(list(list(self.known)[number]))
 
     def _point(self, number: int) -> Any:
-        if self._start is not None:
-            return number + self._start
         key = []
         for size in reversed(self.sizes):
             key.append(number % size)
