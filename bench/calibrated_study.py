@@ -39,8 +39,7 @@ from klearning.tabular.trials.agent import Agent
 from klearning.tabular.trials.trial import Trial
 
 OUT = Path("out/calibrated_study")
-TUNING, HELD_OUT = 7001, 900_001  # first worlds
-AGAIN = 950_001  # of wrong priors: what the first held-out worlds showed has changed an agent
+TUNING, HELD_OUT = 7001, 970_001  # first worlds; an earlier agent has met those from 900,001 and from 950,001
 
 THOMPSON, DOUBLED, TRIPLED = "PSRL", "PSRL, counts × 2", "PSRL, counts × 3"
 OURS, K, CALIBRATED = "information-directed", "K-learning", "K-learning, calibrated"
@@ -77,8 +76,8 @@ SETTINGS: dict[str, tuple[Callable[..., Agent], tuple[dict[str, Any], ...]]] = {
     OURS: (
         kl.InformationDirected,
         (
-            {"window": 10, "concentration": 2.0, "patience": 30.0},
-            {"window": 3}, {"window": 30}, {"concentration": 1.5}, {"concentration": 3.0}, {"concentration": 4.0},
+            {"window": 100, "concentration": 2.0, "patience": 30.0},
+            {"window": 10}, {"window": 30}, {"concentration": 1.5}, {"concentration": 3.0}, {"concentration": 4.0},
             {"patience": 10.0}, {"patience": 100.0}, {"patience": 300.0}, {"concentration": 1.5, "patience": 10.0},
             {"concentration": 3.0, "patience": 100.0}, {"concentration": 1.5, "patience": 100.0},
         ),
@@ -291,11 +290,10 @@ STEPS = (
     Step("long", SIZES, CORE, 100, 5),
     Step("bandits", ("two arms",), (*LATER, "VBOS", "VAPOR"), 4000, 500),
     Step("tiny", ("two layers",), FAMILY, 4000, 500),
-    Step("sizes", SIZES, LATER, 200, 20),
-    Step("priors", PRIOR_CASES, (*CORE, K), 200, 20),
+    Step("sizes", SIZES, LATER, 1000, 20),
+    Step("priors", PRIOR_CASES, (*CORE, K), 1000, 20),
     Step("long", SIZES, CORE, 1000, 5),
     Step("bandits", ("two arms",), ("Bayes-UCB", "IDS"), 2000, 100),
-    Step("sizes", SIZES, LATER, 1000, 20),
     Step("long", SIZES, LATER, 200, 5),
     Step("worlds", WORLDS, FAMILY, 30, 5),
     Step("simulators", SIMULATORS, FAMILY, 10, 1),
@@ -327,7 +325,7 @@ def run(given: argparse.Namespace) -> None:
         for key in kernels_of, (lambda job: (job.part, job.agent)):
             list(pool.map(compiled, {key(job): job for job in reversed(jobs.values())}.values()))
         print(f"{len(jobs)} jobs; kernels are there after {time.time() - begun:.0f} s", flush=True)
-        tasks = [pool.submit(play, job, out, first_world(job.part, given.held_out), deadline) for job in jobs.values()]
+        tasks = [pool.submit(play, job, out, first_world(given.held_out), deadline) for job in jobs.values()]
         for i, task in enumerate(as_completed(tasks), 1):
             spent += task.result()
             if i % 100 == 0 or i == len(tasks):
@@ -371,10 +369,8 @@ def compiled(job: Job) -> None:
         regret(agent, kl.random_mdp(2, 2, 2, COINS), COINS, (2,), TUNING)
 
 
-def first_world(part: str, held_out: bool) -> int:
-    if not held_out:
-        return TUNING
-    return AGAIN if part == "priors" else HELD_OUT
+def first_world(held_out: bool) -> int:
+    return HELD_OUT if held_out else TUNING
 
 
 def folder(out: Path, held_out: bool) -> Path:

@@ -25,6 +25,7 @@ ROWS = {
     "one seen, once": ([0, 0, 1, 0, 0, 0, 0, 0], 0.3, None),
     "one seen, often": ([0, 0, 40, 0, 0, 0, 0, 0], 1.0, None),
     "several seen": ([3, 0, 1, 0, 7, 0, 0, 0, 2, 0], 0.3, None),
+    "several seen, mass 3.5": ([3, 0, 1, 0, 7, 0, 0, 0, 2, 0], 3.5, None),
     "several seen, heavy": ([3, 0, 1, 0, 7, 0, 0, 0, 2, 0], 6.0, None),
     "all seen": ([2, 5, 1], 2.0, None),
     "one possible": ([4], 0.7, None),

@@ -33,13 +33,13 @@ from klearning.tabular.beliefs.sampling import draw_concentrated, draw_optimal
 from klearning.tabular.beliefs.widening import widened
 from klearning.tabular.models.sweeps import Model, greedy, hard_sweep, occupancy_sweep, policy_sweep
 from klearning.tabular.optimism.bonuses import BonusNumbers, bonus_named, check_c, refresh
-from klearning.tabular.optimism.frontier import Edge, best_on_frontier, edge
+from klearning.tabular.optimism.frontier import Edge, Point, best_on_frontier, edge
 from klearning.tabular.optimism.program import program
 from klearning.tabular.optimism.value_of_information import Variances, fill_information, variances
 from klearning.tabular.trials.agent import Agent, settings_text
 from klearning.tabular.trials.task import Streams, Task, play
 
-EVERY = 4  # episodes that follow a draw add a gap this often; the others always do
+EVERY = 16  # episodes that follow a draw add a gap this often; the others always do
 
 
 class Rule(NamedTuple):
@@ -56,7 +56,7 @@ class Workspace(NamedTuple):
     drawn: Floats  # Q of a draw
     V: Floats
     scratch: Floats  # one per state of the widest layer
-    path: Floats  # the occupancy of the best policy of the mean model
+    path: Floats  # an occupancy
     information: Floats
     variances: Variances
     edge: Edge
@@ -111,12 +111,11 @@ class Answer(NamedTuple):
 @kernel
 def follow_draw(
     memory: Memory, p: Posterior, rule: Rule, rewards: np.random.Generator, rows: np.random.Generator
-) -> float:
-    """The policy is best in a draw from the posterior with more counts; returns its J."""
+) -> None:
+    """The policy is best in a draw from the posterior with more counts."""
     work = memory.workspace
     draw_concentrated(p, rule.concentration, rewards, rows, work.drawn, work.V)
     greedy(work.drawn, memory.policy)
-    return policy_sweep(p.model, p.model.reward, memory.policy, work.V, work.scratch)
 
 
 @kernel
@@ -129,6 +128,18 @@ def follow_edge(
     q = best.share
     copy_table(work.high if uniform(rng) < q else work.low, memory.policy)
     return (1.0 - q) * best.low.J + q * best.high.J, (1.0 - q) * best.low.C + q * best.high.C, best.eta, best.sweeps
+
+
+@kernel
+def collected(model: Model, c: Floats, policy: Floats, path: Floats) -> Point:
+    """J and C of a policy, by the pairs that it visits; every layer has rows of its own."""
+    occupancy_sweep(model, policy, path)
+    J, C = 0.0, 0.0
+    for a in range(path.shape[0]):
+        for s in range(path.shape[1]):
+            J += path[a, s] * model.reward[a, s]
+            C += path[a, s] * c[a, s]
+    return Point(J, C)
 
 
 @kernel
@@ -160,15 +171,16 @@ def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.rand
     fresh = not thompson or t % EVERY == 0 or last.drawn == 0
     gap = mean_gap(memory, p, fresh, rewards, rows)
     if thompson:
-        expected = follow_draw(memory, p, rule, rewards, rows)
+        follow_draw(memory, p, rule, rewards, rows)
     else:
         fill_information(p, memory.Q, memory.V, work.variances, work.information)
         aim = best + (1.0 + np.log10(1.0 + t / 100.0)) * gap
         _, _, eta, sweeps = follow_edge(memory, p.model, work.information, True, aim, last.eta, rewards)
+    if memory.psi == 0.0:
         expected = policy_sweep(p.model, p.model.reward, memory.policy, work.V, work.scratch)
-    if memory.psi > 0.0:
+    else:
         target = best + gap + surplus
-        C = policy_sweep(p.model, memory.c, memory.policy, work.V, work.scratch)
+        expected, C = collected(p.model, memory.c, memory.policy, work.path)
         guarded, surplus = target - expected > np.sqrt(memory.psi * C), 0.0
         if guarded:
             expected, C, _, more = follow_edge(memory, p.model, memory.c, False, memory.psi, 0.0, rewards)
@@ -220,7 +232,7 @@ class InformationDirected(Agent[Memory]):
     action. If rewards differ more than their Gaussian prior says, the agent plans as if its deviation were larger.
     """
 
-    window: int = 10
+    window: int = 100
     concentration: float = 2.0
     patience: float = 30.0
 

@@ -13,7 +13,11 @@ For α ≤ 1 ≤ n,  Beta(α, n) = Beta(α, 1−α) · Beta(1, n−1+α).  The s
 
     X/(X+Y) given X + Y ≤ 1,    X = U^(1/α),    Y = U^(1/(1−α))
 
-which takes 1.28 tries at most, however large n is. All of these are powers of uniforms, which are made in blocks.
+which takes 1.28 tries at most, however large n is. A larger α = f + k, k whole, takes k factors more:
+
+    1 − Beta(f + k, n) = (1 − Beta(f, n)) · Π_{j<k} Beta(n+f+j, 1)
+
+All of these are powers of uniforms, most of which are made in blocks.
 """
 
 from typing import NamedTuple
@@ -30,6 +34,7 @@ from klearning.tabular.beliefs.posterior import Posterior
 TRUNCATION = 1e-12  # of a row's probability: a shorter stick is not broken any further
 BLOCK = 512  # the most breaks that are made at a time
 BREAKS = 8  # or this number per row
+LARGEST = 4.0  # a larger α would take more factors than a Beta of its own takes time
 
 
 class Sticks(NamedTuple):
@@ -79,26 +84,34 @@ def shares_of_unseen(sticks: Sticks, moves: Floats) -> Floats:
     mass, rng, shares, third = sticks.mass, sticks.rng, np.zeros(moves.size), index(sticks.left.size // 3)
     if mass == 0.0:
         return shares
-    log_uniform, X, Y = sticks.log_uniform, sticks.left, sticks.atom  # atoms are not needed here: Y takes their place
-    power, end = 1.0 / max(1.0 - mass, 1e-300), index(moves.size)
-    for first in range(index(0), end if mass <= 1.0 else index(0), third):
+    log_uniform, X, Y = sticks.log_uniform, sticks.left, sticks.atom  # neither breaks nor atoms are needed here
+    factors = max(np.ceil(mass) - 1.0, 0.0)  # k
+    part = mass - factors  # f
+    once, power, end = 1.0 / part, 1.0 / max(1.0 - part, 1e-300), index(moves.size)
+    for first in range(index(0), end if mass <= LARGEST else index(0), third):
         refill(sticks)
         count = min(third, end - first)
         for i in range(count):
-            shares[first + i] = 1.0 - exp_negative(log_uniform[i] / max(moves[first + i] - 1.0 + mass, mass))
+            shares[first + i] = 1.0 - exp_negative(log_uniform[i] / max(moves[first + i] - 1.0 + part, part))
+            X[i] = exp_negative(log_uniform[third + third + i] * once)
             Y[i] = exp_negative(log_uniform[third + i] * power)
         for i in range(count):
-            x, y = X[third + third + i], Y[i]
+            x, y = X[i], Y[i]
             while x + y > 1.0:
-                x = exp_negative(-exponential(rng) / mass)
+                x = exp_negative(-exponential(rng) / part)
                 y = exp_negative(-exponential(rng) * power)
             shares[first + i] *= x / (x + y)
     for i in range(end):
         n = moves[i]
         if n == 0.0 or np.isinf(n):
             shares[i] = 1.0 if n == 0.0 else 0.0
-        elif mass > 1.0 or n < 1.0:
+        elif mass > LARGEST or n < 1.0:
             shares[i] = beta(mass, n, rng)
+        elif factors > 0.0:
+            rest = 1.0 - shares[i]
+            for j in range(int(factors)):
+                rest *= exp_negative(-exponential(rng) / (n + part + j))
+            shares[i] = 1.0 - rest
     sticks.place[0] = sticks.left.size
     return shares
 
