@@ -31,8 +31,8 @@ import numpy as np
 
 import klearning as kl
 from bench import forks
-from bench.bandit_agents import BanditAgent, BayesUCB, InformationDirectedBandit, coin_regret
-from bench.bayes_optimal import COINS
+from klearning.lab.benchmarks.bandits.agents import BanditAgent, BayesUCB, InformationDirectedBandit, coin_regret
+from klearning.lab.benchmarks.bandits.bayes_optimal import COINS
 from klearning.numerics.files import write_whole
 from klearning.tabular.models.mdp import optimal_value
 from klearning.tabular.trials.agent import Agent

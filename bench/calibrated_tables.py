@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from bench import calibrated_study as study
-from bench.bayes_optimal import least_bandit_regret, least_regret_of_two_layers
 from bench.calibrated_study import DOUBLED, FAMILY, OURS, THOMPSON
 from bench.record import record
+from klearning.lab.benchmarks.bandits.bayes_optimal import least_bandit_regret, least_regret_of_two_layers
 from klearning.numerics.statistics import mean_interval
 from klearning.numerics.types import Floats
 

@@ -7,7 +7,7 @@ import pytest
 
 import klearning as kl
 from bench import calibrated_study as study
-from bench.bayes_optimal import (
+from klearning.lab.benchmarks.bandits.bayes_optimal import (
     BEST_OF_TWO,
     COINS,
     bandit_value,

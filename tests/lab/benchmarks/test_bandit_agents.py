@@ -5,8 +5,13 @@ import pytest
 from scipy import stats
 
 import klearning as kl
-from bench import bandit_agents
-from bench.bandit_agents import BayesUCB, InformationDirectedBandit, believed, regret_and_information
+from klearning.lab.benchmarks.bandits import agents as bandit_agents
+from klearning.lab.benchmarks.bandits.agents import (
+    BayesUCB,
+    InformationDirectedBandit,
+    believed,
+    regret_and_information,
+)
 
 COINS, NORMAL = kl.Prior(kl.Beta(), kl.Dirichlet(1.0)), kl.Prior(kl.Gaussian(0.0, 1.0, 1.0), kl.Dirichlet(1.0))
 
