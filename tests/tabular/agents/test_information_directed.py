@@ -7,6 +7,7 @@ import klearning as kl
 from klearning.tabular.agents.information_directed import plan, with_answer
 from klearning.tabular.beliefs.posterior import Episode
 from klearning.tabular.models.sweeps import policy_sweep
+from klearning.tabular.optimism.bonuses import fill
 from klearning.tabular.optimism.frontier import best_on_frontier, edge
 
 COINS = kl.Prior(kl.Beta(1.0, 1.0), kl.Dirichlet(1.0))
@@ -20,6 +21,13 @@ def fork():
     sums = [np.zeros((1, 2)), pays * n * (1.0 + 1e12 / n)]
     visits = [np.zeros((1, 2)), np.full((3, 2), n)]
     return kl.Belief.from_counts(prior, visits, sums, [np.zeros((1, 2, 3))], [1.0])
+
+
+def bonus_of(memory):
+    """c of every pair."""
+    c = np.zeros_like(memory.policy)
+    fill(memory.bonus, memory.posterior, c)
+    return c
 
 
 def streams(seed=0):
@@ -43,7 +51,7 @@ def test_most_optimism_bounds_the_expected_optimal_value(actions):
     """J + √(Ψ C̄) with Ψ = 4 L log A. E max of A Gaussians is near it if A is large: half of Ψ would be too little."""
     belief = kl.Belief.empty(kl.Prior(kl.Gaussian(0.0, 1.0, 1.0)), [1], actions, [1.0])
     memory = kl.InformationDirected().begin(belief)
-    found = best_on_frontier(memory.posterior.model, memory.c, False, memory.psi, 0.0, edge(actions, 1))
+    found = best_on_frontier(memory.posterior.model, bonus_of(memory), False, memory.psi, 0.0, edge(actions, 1))
     bound = found.low.J + np.sqrt(memory.psi * found.low.C)
     values = np.random.default_rng(0).standard_normal((4000, actions)).max(axis=1)
     error = values.std() / np.sqrt(values.size)
@@ -78,11 +86,11 @@ def test_the_inequality_of_the_proof(psi, patience):
         before, answer = memory.progress.surplus, plan(memory, agent.rule(), rewards, rows)
         p = memory.posterior
         if answer.guarded:  # of the mixture, not of the policy that its coin has chosen
-            mixture = best_on_frontier(p.model, memory.c, False, psi, 0.0, edge(2, 12))
+            mixture = best_on_frontier(p.model, bonus_of(memory), False, psi, 0.0, edge(2, 12))
             J, C = ((1 - mixture.share) * x + mixture.share * y for x, y in zip(mixture.low, mixture.high, strict=True))
         else:
             J = policy_sweep(p.model, p.model.reward, memory.policy, V, scratch)
-            C = policy_sweep(p.model, memory.c, memory.policy, V, scratch)
+            C = policy_sweep(p.model, bonus_of(memory), memory.policy, V, scratch)
         assert pytest.approx(answer.expected) == J
         assert answer.estimate + before - answer.surplus - J <= np.sqrt(psi * C) + 1e-9
         assert answer.surplus >= 0.0

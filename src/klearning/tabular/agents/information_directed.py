@@ -32,7 +32,7 @@ from klearning.tabular.beliefs.posterior import Episode, Posterior, learn
 from klearning.tabular.beliefs.sampling import draw_concentrated, draw_optimal
 from klearning.tabular.beliefs.widening import widened
 from klearning.tabular.models.sweeps import Model, greedy, hard_sweep, occupancy_sweep, policy_sweep
-from klearning.tabular.optimism.bonuses import BonusNumbers, bonus_named, check_c, refresh
+from klearning.tabular.optimism.bonuses import BonusNumbers, fill, half_variance
 from klearning.tabular.optimism.frontier import Edge, Point, best_on_frontier, edge
 from klearning.tabular.optimism.program import program
 from klearning.tabular.optimism.value_of_information import Variances, fill_information, variances
@@ -60,6 +60,7 @@ class Workspace(NamedTuple):
     information: Floats
     variances: Variances
     edge: Edge
+    c: Floats
     reward: Floats  # of a posterior with a wider prior, a column per row of the tables
     variance: Floats
 
@@ -75,13 +76,12 @@ class Progress(NamedTuple):
     surplus: float
 
 
-@field_roles(counts=("c",), finite=("Q", "V"), probabilities=("policy",), fixed=("psi",))
+@field_roles(finite=("Q", "V"), probabilities=("policy",), fixed=("psi",))
 class Memory(NamedTuple):
     """State of the agent from one episode to the next; the arrays are changed in place."""
 
     posterior: Posterior
-    bonus: BonusNumbers
-    c: Floats  # of a bonus that is valid by proof
+    bonus: BonusNumbers  # valid by proof, if Ψ is not 0
     psi: float  # Ψ; 0 if no proof covers the belief
     pairs: float  # of states and actions that there is something to learn about
     progress: Progress
@@ -91,7 +91,6 @@ class Memory(NamedTuple):
     workspace: Workspace
 
     def check(self, fresh: "Memory", name: str) -> None:
-        check_c(fresh.bonus, self.posterior, self.c, f"{name}.c")
         refuse(f"{name}.pairs", "is not a number of pairs", np.array(not self.pairs >= 0.0), self.pairs)
 
 
@@ -131,14 +130,16 @@ def follow_edge(
 
 
 @kernel
-def collected(model: Model, c: Floats, policy: Floats, path: Floats) -> Point:
+def collected(p: Posterior, bonus: BonusNumbers, policy: Floats, path: Floats) -> Point:
     """J and C of a policy, by the pairs that it visits; every layer has rows of its own."""
-    occupancy_sweep(model, policy, path)
-    J, C = 0.0, 0.0
-    for a in range(path.shape[0]):
-        for s in range(path.shape[1]):
-            J += path[a, s] * model.reward[a, s]
-            C += path[a, s] * c[a, s]
+    layers, J, C = p.model.layers, 0.0, 0.0
+    occupancy_sweep(p.model, policy, path)
+    for l in range(layers.size - 1):
+        for a in range(path.shape[0]):
+            for s in range(layers[l], layers[l + 1]):
+                if path[a, s] > 0.0:
+                    J += path[a, s] * p.model.reward[a, s]
+                    C += path[a, s] * half_variance(bonus, p, l, a, s)
     return Point(J, C)
 
 
@@ -180,10 +181,11 @@ def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.rand
         expected = policy_sweep(p.model, p.model.reward, memory.policy, work.V, work.scratch)
     else:
         target = best + gap + surplus
-        expected, C = collected(p.model, memory.c, memory.policy, work.path)
+        expected, C = collected(p, memory.bonus, memory.policy, work.path)
         guarded, surplus = target - expected > np.sqrt(memory.psi * C), 0.0
         if guarded:
-            expected, C, _, more = follow_edge(memory, p.model, memory.c, False, memory.psi, 0.0, rewards)
+            fill(memory.bonus, p, work.c)
+            expected, C, _, more = follow_edge(memory, p.model, work.c, False, memory.psi, 0.0, rewards)
             sweeps += more
             surplus = max(target - expected - np.sqrt(memory.psi * C), 0.0)
     return Answer(best + gap, expected, thompson, guarded, sweeps, fresh, eta, surplus)
@@ -195,16 +197,14 @@ def with_answer(memory: Memory, answer: Answer) -> Memory:
     m, last = memory, memory.progress
     drawn = last.drawn + 1 if answer.fresh else last.drawn
     progress = Progress(last.gaps, drawn, last.plans + 1, answer.eta, answer.surplus)
-    return Memory(m.posterior, m.bonus, m.c, m.psi, m.pairs, progress, m.Q, m.V, m.policy, m.workspace)
+    return Memory(m.posterior, m.bonus, m.psi, m.pairs, progress, m.Q, m.V, m.policy, m.workspace)
 
 
 @kernel
 def update(memory: Memory, episode: Episode) -> Memory:
     """Condition on one episode."""
     m = memory
-    p = learn(m.posterior, episode)
-    refresh(m.bonus, p, episode, m.c)
-    return Memory(p, m.bonus, m.c, m.psi, m.pairs, m.progress, m.Q, m.V, m.policy, m.workspace)
+    return Memory(learn(m.posterior, episode), m.bonus, m.psi, m.pairs, m.progress, m.Q, m.V, m.policy, m.workspace)
 
 
 @kernel
@@ -257,11 +257,13 @@ class InformationDirected(Agent[Memory]):
         p, A, S = ready.posterior, belief.actions, belief.states
         Q, policy, drawn, path, information = (np.zeros((A, S)) for _ in range(5))
         scratch = np.zeros(int(np.diff(belief.layers).max()))
-        reward, variance = np.zeros(p.visits.shape), np.zeros(p.visits.shape)
-        work = Workspace(drawn, np.zeros(S), scratch, path, information, variances(A, S), edge(A, S), reward, variance)
+        c, (reward, variance) = np.zeros((A, S)), np.zeros((2, *p.visits.shape))
+        work = Workspace(
+            drawn, np.zeros(S), scratch, path, information, variances(A, S), edge(A, S), c, reward, variance
+        )
         progress = Progress(np.zeros(int(self.window)), 0, 0, 0.0, 0.0)
         pairs = float(np.isfinite(p.visits).sum())
-        return Memory(p, ready.numbers, ready.c, psi, pairs, progress, Q, np.zeros(S), policy, work)
+        return Memory(p, ready.numbers, psi, pairs, progress, Q, np.zeros(S), policy, work)
 
     def advance(self, memory: Memory, task: Task, first: int, count: int) -> Memory:
         return episodes(memory, self.rule(), task, first, count)
@@ -275,6 +277,5 @@ class InformationDirected(Agent[Memory]):
         return update(memory, episode)
 
     def refreshed(self, memory: Memory) -> Memory:
-        bonus_named("sharp").write_c(memory.bonus, memory.posterior, memory.c)
         progress = memory.progress._replace(drawn=0)  # the old draws are of another belief
         return memory._replace(progress=progress, pairs=float(np.isfinite(memory.posterior.visits).sum()))
