@@ -39,7 +39,7 @@ from klearning.tabular.trials.agent import Agent
 from klearning.tabular.trials.trial import Trial
 
 OUT = Path("out/calibrated_study")
-TUNING, HELD_OUT = 7001, 970_001  # first worlds; an earlier agent has met those from 900,001 and from 950,001
+TUNING, HELD_OUT = 7001, 980_001  # first worlds; earlier agents have met those from 900,001 to 980,000
 
 THOMPSON, DOUBLED, TRIPLED = "PSRL", "PSRL, counts × 2", "PSRL, counts × 3"
 OURS, K, CALIBRATED = "information-directed", "K-learning", "K-learning, calibrated"
@@ -76,8 +76,8 @@ SETTINGS: dict[str, tuple[Callable[..., Agent], tuple[dict[str, Any], ...]]] = {
     OURS: (
         kl.InformationDirected,
         (
-            {"window": 100, "concentration": 2.0, "patience": 30.0},
-            {"window": 10}, {"window": 30}, {"concentration": 1.5}, {"concentration": 3.0}, {"concentration": 4.0},
+            {"window": 10, "concentration": 2.0, "patience": 30.0},
+            {"window": 3}, {"window": 30}, {"concentration": 1.5}, {"concentration": 3.0}, {"concentration": 4.0},
             {"patience": 10.0}, {"patience": 100.0}, {"patience": 300.0}, {"concentration": 1.5, "patience": 10.0},
             {"concentration": 3.0, "patience": 100.0}, {"concentration": 1.5, "patience": 100.0},
         ),

@@ -105,8 +105,8 @@ def test_the_table_of_a_search(tmp_path):
     assert {row[2] for row in rows} == {20}
     assert [row[1] for row in rows] == [
         "default, best of 1: concentration 1.0",
-        "default: window 100, concentration 2.0, patience 30.0",
-        "best of 2: window 10",
+        "default: window 10, concentration 2.0, patience 30.0",
+        "best of 2: window 3",
     ]
     assert [row[-1] for row in rows] == ["1.000", "0.800", "0.700"]
     assert [row[-1] for row in made["search_settings"][1]] == ["1.000", "0.700", "0.800"]

@@ -6,7 +6,7 @@ For episode t = 0, 1, …, by the posterior, its prior widened if rewards contra
     in a fraction t / (t + patience · pairs) of the episodes: the best policy of a draw from the posterior with its
          counts doubled
     otherwise: the mixture of policies with the least (v − J)² / I, I the information that an episode is expected to
-         give (`optimism/value_of_information.py`), v an estimate with the gap times 1 + log10(1 + t/100)
+         give (`optimism/value_of_information.py`), v an estimate with the gap times 2 + log10(1 + t/100)
     if v_t plus the surplus exceeds J + √(Ψ C̄) of that policy, Ψ = 4 L log A: the mixture of policies with the most
          J + √(Ψ C̄) instead; what v_t is above even that is the surplus, which the next episodes add
 
@@ -175,7 +175,7 @@ def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.rand
         follow_draw(memory, p, rule, rewards, rows)
     else:
         fill_information(p, memory.Q, memory.V, work.variances, work.information)
-        aim = best + (1.0 + np.log10(1.0 + t / 100.0)) * gap
+        aim = best + (2.0 + np.log10(1.0 + t / 100.0)) * gap
         _, _, eta, sweeps = follow_edge(memory, p.model, work.information, True, aim, last.eta, rewards)
     if memory.psi == 0.0:
         expected = policy_sweep(p.model, p.model.reward, memory.policy, work.V, work.scratch)
@@ -232,7 +232,7 @@ class InformationDirected(Agent[Memory]):
     action. If rewards differ more than their Gaussian prior says, the agent plans as if its deviation were larger.
     """
 
-    window: int = 100
+    window: int = 10
     concentration: float = 2.0
     patience: float = 30.0
 
