@@ -421,39 +421,38 @@ def cost(given: argparse.Namespace) -> None:
     write_whole(given.out / "cost.json", (json.dumps(found) + "\n").encode())
 
 
-PHASE_CASES, PHASES, PHASE_WORLDS = ("4×2×2", "4×4×2", "4×4×4"), (0, 100, 300, 1000, 3000, 10_000), 100
+PHASE_CASES, PHASES, PHASE_WORLDS = ("2×2×2", "4×2×2", "4×4×4"), (0, 100, 300, 1000, 3000, 10_000), 100
 
 
 def phases(given: argparse.Namespace) -> None:
-    """By phase: the share of episodes that follow a draw, what they and the others lose, and what doubled counts do."""
+    """By phase: the shares of episodes that follow a draw and that the guard changes, and what episodes lose."""
     found: dict[str, list[Numbers]] = {}
     for case in PHASE_CASES:
-        lost, drawn = played_by(OURS, case)
-        doubled, _ = played_by(DOUBLED, case)
+        lost, drawn, guarded = played_by(OURS, case)
+        doubled, _, _ = played_by(DOUBLED, case)
         found[case] = []
         for ends in itertools.pairwise(PHASES):
             now = slice(*ends)
             follows = drawn[:, now] > 0.0
-            each = follows, lost[:, now][follows], lost[:, now][~follows], doubled[:, now]
+            each = follows, guarded[:, now], lost[:, now][follows], lost[:, now][~follows], doubled[:, now]
             found[case].append([float(x.mean()) for x in each])
         print(case, np.round(found[case], 4).tolist(), flush=True)
     given.out.mkdir(parents=True, exist_ok=True)
     write_whole(given.out / "phases.json", (json.dumps(found) + "\n").encode())
 
 
-def played_by(agent: str, case: str) -> tuple[Any, Any]:
-    """Regret and the diagnostic `thompson` of every episode, (worlds, episodes); zeros if there is none."""
+def played_by(agent: str, case: str) -> Any:
+    """Regret and the diagnostics `thompson` and `guarded` of every episode, (worlds, episodes); zeros if none."""
     L, S, A = sizes_of(case)
-    played = []
+    names, played = AGENTS[agent].diagnostics, []
     for seed in range(TUNING, TUNING + PHASE_WORLDS):
         world = kl.random_mdp(S, A, L, COINS, seed)
         trial = Trial(AGENTS[agent], world, COINS, seed, PHASES[-1])
         trial.advance(PHASES[-1])
-        lost, names = optimal_value(world) - trial.log.values, AGENTS[agent].diagnostics
-        drawn = trial.log.diagnostics[names.index("thompson")] if "thompson" in names else np.zeros_like(lost)
-        played.append((lost, drawn))
-    lost, drawn = np.array(played).transpose(1, 0, 2)
-    return lost, drawn
+        lost = optimal_value(world) - trial.log.values
+        logged = [name in names and trial.log.diagnostics[names.index(name)] for name in ("thompson", "guarded")]
+        played.append((lost, *(np.zeros_like(lost) + x for x in logged)))
+    return np.array(played).transpose(1, 0, 2)
 
 
 def read(out: Path) -> dict[str, dict[str, dict[str, Any]]]:

@@ -231,11 +231,12 @@ def phase_table(phases: dict[str, list[list[float]]]) -> tuple[list[str], Rows, 
     """Mean regret per episode, by phase."""
     ends = [f"{first + 1:,} to {last:,}" for first, last in itertools.pairwise(study.PHASES)]
     rows: Rows = [
-        [f"{case}, episodes {when}", f"{share:.2f}", *(f"{x:.4f}" for x in lost)]
+        [f"{case}, episodes {when}", f"{share:.2f}", f"{refused:.1e}" if refused else "0", *(f"{x:.4f}" for x in lost)]
         for case, by in phases.items()
-        for when, (share, *lost) in zip(ends, by, strict=True)
+        for when, (share, refused, *lost) in zip(ends, by, strict=True)
     ]
-    return ["L×S×A, episodes", "share of draws", "lost by draws", "lost by the others", DOUBLED], rows, "phases"
+    headings = ["share of draws", "refused by the guard", "lost by draws", "lost by the others", DOUBLED]
+    return ["L×S×A, episodes", *headings], rows, "phases"
 
 
 if __name__ == "__main__":
