@@ -349,7 +349,7 @@ def _play(
         action = actor.act(observation) if mask is None else actor.act(observation, action_mask=mask)
         if model is not None and value is None:
             value = model.mdp.value(tabulated(actor, model.mdp, model.observations))
-        answer = env.step(action)
+        answer: Any = env.step(action)
         usual = type(answer) is tuple and len(answer) == 5 and type(answer[4]) is dict  # nearly always; a call is slow
         observation, reward, terminated, truncated, info = answer if usual else checked_step(answer)
         actor.observe(reward, observation, terminated, truncated)
