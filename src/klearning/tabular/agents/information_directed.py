@@ -130,16 +130,16 @@ def follow_edge(
 
 
 @kernel
-def collected(p: Posterior, bonus: BonusNumbers, policy: Floats, path: Floats) -> Point:
-    """J and C of a policy, by the pairs that it visits; every layer has rows of its own."""
-    layers, J, C = p.model.layers, 0.0, 0.0
-    occupancy_sweep(p.model, policy, path)
+def collected(memory: Memory, p: Posterior) -> Point:
+    """J by this posterior and C by the stated one, of the policy; every layer has rows of its own."""
+    layers, path, J, C = p.model.layers, memory.workspace.path, 0.0, 0.0
+    occupancy_sweep(p.model, memory.policy, path)
     for l in range(layers.size - 1):
         for a in range(path.shape[0]):
             for s in range(layers[l], layers[l + 1]):
                 if path[a, s] > 0.0:
                     J += path[a, s] * p.model.reward[a, s]
-                    C += path[a, s] * half_variance(bonus, p, l, a, s)
+                    C += path[a, s] * half_variance(memory.bonus, memory.posterior, l, a, s)
     return Point(J, C)
 
 
@@ -181,10 +181,10 @@ def plan(memory: Memory, rule: Rule, rewards: np.random.Generator, rows: np.rand
         expected = policy_sweep(p.model, p.model.reward, memory.policy, work.V, work.scratch)
     else:
         target = best + gap + surplus
-        expected, C = collected(p, memory.bonus, memory.policy, work.path)
+        expected, C = collected(memory, p)
         guarded, surplus = target - expected > np.sqrt(memory.psi * C), 0.0
         if guarded:
-            fill(memory.bonus, p, work.c)
+            fill(memory.bonus, memory.posterior, work.c)
             expected, C, _, more = follow_edge(memory, p.model, work.c, False, memory.psi, 0.0, rewards)
             sweeps += more
             surplus = max(target - expected - np.sqrt(memory.psi * C), 0.0)
